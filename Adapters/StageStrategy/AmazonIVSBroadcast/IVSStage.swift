@@ -9,13 +9,13 @@ import KoineBackends
 /// participant leaves, and no more callbacks arrive.
 public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock, `board` guards itself
   private struct State {
+    var token: ParticipantToken
     weak var strategy: (any IVSBaseStageStrategy)?
     weak var errorDelegate: (any IVSErrorDelegate)?
     var run: StageSession?
   }
 
   let world: World
-  let token: ParticipantToken
   let board = RendererList()
   private let state: Lock<State>
 
@@ -29,8 +29,7 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
     do { world = try Backends.world(room: parsed.stage, participant: parsed.participantID) } catch {
       throw NSError.ivs(.networkError, error.description)
     }
-    self.token = parsed
-    state = Lock(State(strategy: strategy))
+    state = Lock(State(token: parsed, strategy: strategy))
   }
 
   public var errorDelegate: (any IVSErrorDelegate)? {
@@ -74,6 +73,25 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
     world.delivery.deliver { [weak self] in self?.run?.refresh() }
   }
 
+  /// Goes on with another token of the same participant and stage: with other permissions, attributes and user id, or a later
+  /// expiry. The strategy is asked about publishing once the room has granted it; a stream that may not be published any more is
+  /// withdrawn at once. The other participants are notified of changed attributes; a changed user id is seen by participants that
+  /// join later. If the room refuses the token, the
+  /// error delegate is notified. A stage that is not joined uses the token when it is joined.
+  /// - Throws: 1000 for a text that is no participant token; 1001 for an expired one; 1026 for a token of another participant or
+  ///   stage. Nothing changes then.
+  public func exchangeToken(_ token: String) throws {
+    guard let new = ParticipantToken(token) else {
+      throw NSError.ivs(.malformedToken, "the token is no participant token", fatal: false)
+    }
+    guard !new.isExpired else { throw NSError.ivs(.expiredToken, "the token has expired", fatal: false) }
+    guard self.token.canBeExchanged(for: new) else {
+      throw NSError.ivs(.invalidToken, "the token is another participant's, or of another stage", fatal: false)
+    }
+    state.withLock { $0.token = new }
+    world.delivery.deliver { [weak self] in self?.run?.exchange(for: new) }
+  }
+
   /// Asks another strategy from now on. One that is neither an `IVSStageStrategy` nor an `IVSStageStrategyV2` is refused: the
   /// error delegate is notified, and the former strategy stays.
   public func replaceStrategy(_ strategy: any IVSBaseStageStrategy) {
@@ -97,6 +115,8 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
   /// The session behind the stage while it is joined; for figures that the style has no word for.
   package var session: Session? { run?.session }
 
+  /// The newest token.
+  var token: ParticipantToken { state.withLock { $0.token } }
   private var run: StageSession? { state.withLock { $0.run } }
   var strategy: (any IVSBaseStageStrategy)? { state.withLock { $0.strategy } }
 

@@ -8,12 +8,14 @@ import Koine
 final class StageSession: @unchecked Sendable {
   let session: Session
   let local: IVSParticipantInfo
-  let token: ParticipantToken
+  private(set) var token: ParticipantToken
   weak let stage: IVSStage?
   var publication = Publication()
   private var connection = IVSStageConnectionState.disconnected
   private var remotes: [RemoteParticipant] = []
   private(set) var isOver = false
+  /// The room has not granted what the newest token allows.
+  private var awaitsPermissions = false
   private let settling: Lane
   private let observation = Lock<Observation?>(nil)
   /// A publisher's streams come one by one; those that come within so long are told at once.
@@ -26,7 +28,8 @@ final class StageSession: @unchecked Sendable {
       JoinRequest(
         room: token.stage, credential: token.text, participantID: token.participantID,
         name: Self.name(of: token),
-        externalUserID: token.userID.isEmpty ? nil : token.userID, attributes: token.attributes),
+        // The token says the user id. A join that named it would contradict a token that is exchanged later.
+        attributes: token.attributes),
       in: stage.world, options: SessionOptions(subscribesToEverything: false))
     local = IVSParticipantInfo(
       id: token.participantID, userId: token.userID, attributes: token.attributes, isLocal: true,
@@ -76,6 +79,7 @@ final class StageSession: @unchecked Sendable {
       if remote.isAnnounced { notifyRenderers { $1.stage($0, participantMetadataDidUpdate: remote.info) } }
     case .publishFailed(let stream, let error): refused(stream, error)
     case .tileChanged(let tile): received(tile)
+    case .permissionsChanged: permissionsGranted()
     case .failed(let error): failed(error)
     default: break  // not in this style's vocabulary
     }
@@ -142,6 +146,35 @@ final class StageSession: @unchecked Sendable {
   func ask<Answer>(_ question: (IVSStage, any IVSBaseStageStrategy) -> Answer) -> Answer? {
     guard !isOver, let stage, let strategy = stage.strategy else { return nil }
     return question(stage, strategy)
+  }
+
+  // MARK: Another token
+
+  func exchange(for new: ParticipantToken) {
+    guard !isOver else { return }
+    let old = token
+    token = new
+    session.renew(credential: new.text)
+    _ = local.update(attributes: new.attributes)
+    local.update(userId: new.userID, capabilities: new.mayPublish ? .publish : [])
+    for remote in remotes {
+      remote.info.update(userId: remote.info.userId, capabilities: new.maySubscribe ? .subscribe : [])
+    }
+    if old.mayPublish, !new.mayPublish { endPublication() }
+    if old.maySubscribe, !new.maySubscribe {
+      for remote in remotes {
+        remote.wanted = []
+        subscribe(remote)
+        settle(remote)
+      }
+    }
+    awaitsPermissions = !old.mayPublish && new.mayPublish || !old.maySubscribe && new.maySubscribe
+  }
+
+  private func permissionsGranted() {
+    guard awaitsPermissions else { return }
+    awaitsPermissions = false
+    refresh()
   }
 
   func notifyRenderers(_ call: @escaping (IVSStage, any IVSStageRenderer) -> Void) {

@@ -2,14 +2,6 @@
 
 @available(*, unavailable, message: "each stage has a connection of its own")
 public final class IVSRealTimeConnection {}
-@available(*, unavailable, message: "an IVSBroadcastSession's mixer composes pictures")
-public final class IVSMixedImageDeviceConfiguration {}
-@available(*, unavailable, message: "an IVSBroadcastSession's mixer composes pictures")
-public final class IVSMixedImageDeviceSource {}
-@available(*, unavailable, message: "an IVSBroadcastSession's mixer mixes sound")
-public final class IVSMixedAudioDeviceConfiguration {}
-@available(*, unavailable, message: "an IVSBroadcastSession's mixer mixes sound")
-public final class IVSMixedAudioDeviceSource {}
 @available(*, unavailable, message: "nothing goes to the background here")
 public protocol IVSBackgroundImageSource {}
 @available(*, unavailable, message: "pictures carry no messages; the common layer's data messages do")
@@ -18,8 +10,3 @@ public protocol IVSImageFrameMessage {}
 public final class IVSTransmissionStatistics {}
 @available(*, unavailable, message: "ReplayKit belongs to iOS")
 public final class IVSReplayKitBroadcastSession {}
-
-extension IVSStage {
-  @available(*, unavailable, message: "make a new stage with the new token")
-  public func exchangeToken(_ token: String) throws {}
-}

@@ -13,6 +13,7 @@ struct StageStrategyExtended {
     let _: any IVSBaseStageStrategy.Type = ExtendedStrategy.self
     let _: (String, any IVSBaseStageStrategy) throws -> IVSStage = IVSStage.init(token:strategy:)
     let _: (IVSStage) -> (any IVSBaseStageStrategy) -> Void = IVSStage.replaceStrategy(_:)
+    let _: (IVSStage) -> (String) throws -> Void = IVSStage.exchangeToken(_:)
     let _: IVSStageSubscribeMediaTypes = [.audio, .video]
     let _: KeyPath<IVSCustomJitterBufferDelay, TimeInterval> = \IVSCustomJitterBufferDelay.interval
     let _: NSObject.Type = IVSSubscribeSimulcastConfiguration.self
@@ -137,6 +138,62 @@ struct StageStrategyExtended {
       \.framesPerSecond, \.jitterBufferDelay, \.totalPausesDuration, \.totalFreezesDuration,
     ]
     let _: KeyPath<IVSRemoteVideoStats, String> = \.mime
+  }
+
+  @Test func mixedDevices() {
+    let _: (IVSDeviceDiscovery) -> (IVSMixedImageDeviceConfiguration) -> any IVSMixedImageDevice = IVSDeviceDiscovery
+      .createMixedImageDevice(with:)
+    let _: (IVSDeviceDiscovery) -> (IVSMixedAudioDeviceConfiguration) -> any IVSMixedAudioDevice = IVSDeviceDiscovery
+      .createMixedAudioDevice(with:)
+    let _: () -> IVSMixedImageDeviceConfiguration = IVSMixedImageDeviceConfiguration.init
+    let _: ReferenceWritableKeyPath<IVSMixedImageDeviceConfiguration, CGSize> = \.size
+    let _: ReferenceWritableKeyPath<IVSMixedImageDeviceConfiguration, Bool> = \.isTransparencyEnabled
+    let _: KeyPath<IVSMixedImageDeviceConfiguration, Int> = \.targetFramerate
+    let _: (IVSMixedImageDeviceConfiguration) -> (Int) throws -> Void = IVSMixedImageDeviceConfiguration
+      .setTargetFramerate(_:)
+    let _: () -> IVSMixedImageDeviceSourceConfiguration = IVSMixedImageDeviceSourceConfiguration.init
+    let _: ReferenceWritableKeyPath<IVSMixedImageDeviceSourceConfiguration, IVSBroadcastConfiguration.AspectMode> =
+      \.aspect
+    let _: ReferenceWritableKeyPath<IVSMixedImageDeviceSourceConfiguration, CGPoint> = \.position
+    let _: ReferenceWritableKeyPath<IVSMixedImageDeviceSourceConfiguration, CGSize> = \.size
+    let _: ReferenceWritableKeyPath<IVSMixedImageDeviceSourceConfiguration, Int32> = \.zIndex
+    let _: ReferenceWritableKeyPath<IVSMixedImageDeviceSourceConfiguration, UIColor?> = \.fillColor
+    let _: KeyPath<IVSMixedImageDeviceSourceConfiguration, Float> = \.alpha
+    let _: (IVSMixedImageDeviceSourceConfiguration) -> (Float) throws -> Void = IVSMixedImageDeviceSourceConfiguration
+      .setAlpha(_:)
+    let _: (IVSMixedImageDeviceSourceConfiguration, (any IVSImageDevice)?) -> IVSMixedImageDeviceSource =
+      IVSMixedImageDeviceSource.init(configuration:device:)
+    let _: ReferenceWritableKeyPath<IVSMixedImageDeviceSource, (any IVSImageDevice)?> = \.device
+    let _: KeyPath<IVSMixedImageDeviceSource, IVSMixedImageDeviceSourceConfiguration> = \.configuration
+    let _:
+      (IVSMixedImageDeviceSource) -> (IVSMixedImageDeviceSourceConfiguration, TimeInterval, (() -> Void)?) -> Void =
+        IVSMixedImageDeviceSource.transition(to:duration:onComplete:)
+    let _: () -> IVSMixedAudioDeviceConfiguration = IVSMixedAudioDeviceConfiguration.init
+    let _: KeyPath<IVSMixedAudioDeviceConfiguration, Int> = \.channels
+    let _: (IVSMixedAudioDeviceConfiguration) -> (Int) throws -> Void = IVSMixedAudioDeviceConfiguration.setChannels(_:)
+    let _: () -> IVSMixedAudioDeviceSourceConfiguration = IVSMixedAudioDeviceSourceConfiguration.init
+    let _: KeyPath<IVSMixedAudioDeviceSourceConfiguration, Float> = \.gain
+    let _: (IVSMixedAudioDeviceSourceConfiguration) -> (Float) throws -> Void = IVSMixedAudioDeviceSourceConfiguration
+      .setGain(_:)
+    let _: (IVSMixedAudioDeviceSourceConfiguration, (any IVSAudioDevice)?) -> IVSMixedAudioDeviceSource =
+      IVSMixedAudioDeviceSource.init(configuration:device:)
+    let _: ReferenceWritableKeyPath<IVSMixedAudioDeviceSource, (any IVSAudioDevice)?> = \.device
+    let _: KeyPath<IVSMixedAudioDeviceSource, IVSMixedAudioDeviceSourceConfiguration> = \.configuration
+    let _:
+      (IVSMixedAudioDeviceSource) -> (IVSMixedAudioDeviceSourceConfiguration, TimeInterval, (() -> Void)?) -> Void =
+        IVSMixedAudioDeviceSource.transition(to:duration:onComplete:)
+  }
+
+  /// Never run: it has only to compile.
+  private func mixedDeviceProtocols(_ image: any IVSMixedImageDevice, _ audio: any IVSMixedAudioDevice) {
+    let _: any IVSMixedDevice & IVSImageDevice = image
+    let _: (IVSMixedImageDeviceSource) -> Void = image.add(_:)
+    let _: (IVSMixedImageDeviceSource) -> Void = image.remove(_:)
+    let _: () -> [IVSMixedImageDeviceSource] = image.sources
+    let _: any IVSMixedDevice & IVSAudioDevice = audio
+    let _: (IVSMixedAudioDeviceSource) -> Void = audio.add(_:)
+    let _: (IVSMixedAudioDeviceSource) -> Void = audio.remove(_:)
+    let _: () -> [IVSMixedAudioDeviceSource] = audio.sources
   }
 }
 
