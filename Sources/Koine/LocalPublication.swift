@@ -32,7 +32,8 @@ final class LocalPublication: @unchecked Sendable {
   /// Its participant has its id only once the room is entered.
   func name(by participant: Participant.ID) {
     stream = Track(
-      id: .init(participant: participant, track: stream.id.track), kind: stream.kind, isMuted: stream.isMuted)
+      id: .init(participant: participant, track: stream.id.track), kind: stream.kind, isMuted: stream.isMuted,
+      layers: stream.layers)
   }
 
   func setMuted(_ muted: Bool) {

@@ -41,8 +41,7 @@ final class Reception: @unchecked Sendable {
   func receive(_ stream: Track, from link: any Link, sizes: @autoclosure () -> SizeWatch) {
     guard received[stream.id] == nil else { return }
     let id = stream.id
-    let sync = syncs[id.participant] ?? StreamSync()
-    syncs[id.participant] = sync
+    let sync = sync(of: id.participant)
     let known = settings[id]
     settings[id]?.sinks = StreamSinks()
     subscriptions += 1
@@ -55,6 +54,12 @@ final class Reception: @unchecked Sendable {
     link.subscribe(to: id)
     if let preference = known?.preference { link.setPreference(preference, of: id) }
     if known?.isPaused == true { link.setPaused(true, id) }
+  }
+
+  private func sync(of participant: Participant.ID) -> StreamSync {
+    let sync = syncs[participant] ?? StreamSync()
+    syncs[participant] = sync
+    return sync
   }
 
   private func pipeline(
@@ -117,6 +122,9 @@ final class Reception: @unchecked Sendable {
     settings[id, default: Settings()].gain = gain
     if case .audio(let audio)? = received[id]?.pipeline { audio.gain = gain }
   }
+
+  /// Applies to all streams of the participant, the present and later ones.
+  func setMinimumDelay(_ delay: Duration, _ id: Participant.ID) { sync(of: id).minimumDelay = delay }
 
   func attach(_ sinks: StreamSinks, to id: Track.ID) {
     if let entry = received[id] { entry.attach(sinks) } else { settings[id, default: Settings()].sinks.add(sinks) }

@@ -135,6 +135,16 @@ public final class Session: Sendable {
   ///   the session began with.
   public func setLoudspeaker(_ loudspeaker: (any AudioSink)?) { core.setLoudspeaker(loudspeaker) }
 
+  /// Sets how long audio and video of a remote participant wait at least between arrival and play-out, so that a path with much
+  /// jitter or loss is played without gaps. Audio and video stay in step. The delay applies to all streams of the participant until
+  /// it leaves the room; play-out pauses briefly when it rises. Any thread may call it. No effect for a participant that is not in
+  /// the room.
+  /// - Parameter delay: 0...10 s, counted from the quickest possible arrival; other values are clamped. 0, the default: as short as
+  ///   the path's jitter permits.
+  public func setMinimumPlayoutDelay(_ delay: Duration, of participant: Participant.ID) {
+    core.setMinimumPlayoutDelay(delay, participant)
+  }
+
   /// Shows a stream's pictures, own ones too, on `sink`, until detached or the stream ends. Attaching twice is once.
   public func attach(_ sink: any VideoSink, to stream: Track.ID) { core.attach(sink, to: stream) }
   /// Detaches a video sink.

@@ -27,11 +27,11 @@ extension SessionCore {
       .video(pipeline), kind: kind,
       options: PublishOptions(
         codec: options.codec,
-        layers: options.lowerLayers.map {
-          .init(maximumBitrate: $0.maximumBitrate, maximumHeight: $0.maximumHeight)
-        } + [
-          .init(maximumBitrate: options.maximumBitrate, maximumHeight: min(source.format.height, options.maximumHeight))
-        ]),
+        layers: pipeline.layerSizes.map { size in
+          .init(
+            maximumBitrate: size.limits.maximumBitrate, maximumHeight: size.height, maximumWidth: size.width,
+            maximumFramesPerSecond: size.limits.maximumFramesPerSecond)
+        }),
       output: output, startsMuted: options.startsMuted)
   }
 
@@ -75,7 +75,8 @@ extension SessionCore {
     let (muted, ending) = (Lock(startsMuted ? Muting.on : .off), Ending())
     lane.post { [self] in
       guard !state.isEnded else { return ending.come() }
-      let stream = Track(id: .init(participant: local.id, track: track), kind: kind)
+      let stream = Track(
+        id: .init(participant: local.id, track: track), kind: kind, layers: Self.announcedLayers(of: options))
       let entry = LocalPublication(
         stream: stream, pipeline: pipeline, options: options, output: output,
         visiblyMuted: muted, ending: ending)
@@ -95,6 +96,15 @@ extension SessionCore {
     }
     return LocalStream(
       id: .init(participant: visible.local.id, track: track), kind: kind, muted: muted, ending: ending, core: self)
+  }
+
+  private static func announcedLayers(of options: PublishOptions) -> [Track.Layer] {
+    guard options.layers.count > 1 else { return [] }
+    return options.layers.map {
+      Track.Layer(
+        maximumBitrate: $0.maximumBitrate, width: $0.maximumWidth, height: $0.maximumHeight,
+        maximumFramesPerSecond: $0.maximumFramesPerSecond)
+    }
   }
 
   /// Tells the room and the app of an own stream, and lets its frames out.

@@ -66,6 +66,13 @@ extension SessionCore {
     }
   }
 
+  func setMinimumPlayoutDelay(_ delay: Duration, _ id: Participant.ID) {
+    lane.post { [self] in
+      guard !state.isEnded, others[id] != nil else { return }
+      reception.setMinimumDelay(delay, id)
+    }
+  }
+
   func receive(_ stream: Track) {
     endedByRoom.remove(stream.id)
     if let link { reception.receive(stream, from: link, sizes: sizeWatch(of: stream.id)) }

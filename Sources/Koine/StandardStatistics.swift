@@ -1,3 +1,5 @@
+import Foundation
+
 // Figures under the names and in the units that the W3C gives them (Identifiers for WebRTC's Statistics API): seconds,
 // bytes, bit/s. What cannot be measured here is left out rather than made up. Written as JSON, the keys are the W3C's.
 
@@ -19,6 +21,12 @@ public struct InboundRTPStatistics: Sendable, Hashable, Codable {
   public var nackCount: Int
   /// Number of RTP packets that arrived only by retransmission, or as a copy in a later packet (RFC 2198).
   public var retransmittedPacketsReceived: Int
+  /// Bytes of RTP headers with their extensions, and of padding.
+  public var headerBytesReceived: Int
+  /// The sum over all samples of audio, or frames of video, of the time from arrival to the decoder, in seconds.
+  public var jitterBufferDelay: Double?
+  /// Samples or frames that `jitterBufferDelay` counts.
+  public var jitterBufferEmittedCount: Int?
 
   // Pictures
   /// Number of key frame requests (PLI) sent.
@@ -45,6 +53,10 @@ public struct InboundRTPStatistics: Sendable, Hashable, Codable {
   public var freezeCount: Int?
   /// In seconds.
   public var totalFreezesDuration: Double?
+  /// Number of times without a new frame for over 5 s.
+  public var pauseCount: Int?
+  /// In seconds.
+  public var totalPausesDuration: Double?
 
   // Sound
   /// Number of audio samples played, concealed ones included.
@@ -59,6 +71,8 @@ public struct InboundRTPStatistics: Sendable, Hashable, Codable {
   public var removedSamplesForAcceleration: Int?
   /// Came after their turn.
   public var packetsDiscarded: Int?
+  /// Level of the newest audio, linear, 0...1; nil where the sender does not say.
+  public var audioLevel: Double?
 }
 
 /// An own stream: `outbound-rtp`.
@@ -75,6 +89,12 @@ public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
   public var retransmittedPacketsSent: Int
   /// Number of NACK requests received.
   public var nackCount: Int
+  /// Bytes of RTP headers with their extensions.
+  public var headerBytesSent: Int
+  /// Bytes of payload retransmitted.
+  public var retransmittedBytesSent: Int
+  /// How long all packets together waited before they were sent, in seconds.
+  public var totalPacketSendDelay: Double
 
   // Pictures
   /// Number of key frame requests (PLI) received.
@@ -146,7 +166,8 @@ extension StreamStatistics {
     var result = InboundRTPStatistics(
       kind: stream.kind.isVideo ? "video" : "audio", trackIdentifier: stream.id.track,
       packetsReceived: incoming.packets, bytesReceived: incoming.bytes, packetsLost: incoming.lost,
-      jitter: incoming.jitter / 1_000, nackCount: incoming.nacks, retransmittedPacketsReceived: incoming.recovered)
+      jitter: incoming.jitter / 1_000, nackCount: incoming.nacks, retransmittedPacketsReceived: incoming.recovered,
+      headerBytesReceived: incoming.headerBytes)
     if let video {
       result.pliCount = incoming.keyFramesRequested
       result.framesReceived = video.received
@@ -159,6 +180,9 @@ extension StreamStatistics {
       (result.frameWidth, result.frameHeight) = (video.width, video.height)
       result.freezeCount = video.freezes
       result.totalFreezesDuration = video.frozen / 1_000
+      result.pauseCount = video.pauses
+      result.totalPausesDuration = video.paused / 1_000
+      (result.jitterBufferDelay, result.jitterBufferEmittedCount) = (video.bufferTime, video.decoded)
     }
     if let audio {
       result.totalSamplesReceived = audio.samples
@@ -167,6 +191,9 @@ extension StreamStatistics {
       result.insertedSamplesForDeceleration = audio.stretched
       result.removedSamplesForAcceleration = audio.accelerated
       result.packetsDiscarded = audio.late
+      // RFC 6464, section 4: -127 stands for silence.
+      result.audioLevel = audio.level.map { $0 <= -127 ? 0 : pow(10, Double($0) / 20) }
+      (result.jitterBufferDelay, result.jitterBufferEmittedCount) = (audio.bufferTime, audio.bufferedSamples)
     }
     return result
   }
@@ -176,7 +203,9 @@ extension StreamStatistics {
     guard let outgoing else { return nil }
     var result = OutboundRTPStatistics(
       kind: stream.kind.isVideo ? "video" : "audio", trackIdentifier: stream.id.track, packetsSent: outgoing.packets,
-      bytesSent: outgoing.bytes, retransmittedPacketsSent: outgoing.retransmitted, nackCount: outgoing.nacks)
+      bytesSent: outgoing.bytes, retransmittedPacketsSent: outgoing.retransmitted, nackCount: outgoing.nacks,
+      headerBytesSent: outgoing.headerBytes, retransmittedBytesSent: outgoing.retransmittedBytes,
+      totalPacketSendDelay: outgoing.sendDelay)
     guard let sentVideo else { return result }
     result.pliCount = outgoing.keyFramesRequested
     result.framesSent = outgoing.frames

@@ -40,6 +40,45 @@ public struct OutgoingStatistics: Sendable, Hashable, Codable {
   public var reportedJitter = 0.0
   /// In milliseconds; nil before the first report that tells.
   public var roundTripTime: Double?
+  /// Bytes of RTP headers with their extensions.
+  public var headerBytes = 0
+  /// Bytes of payload retransmitted.
+  public var retransmittedBytes = 0
+  /// How long all packets together waited in the pacer, in seconds.
+  public var sendDelay = 0.0
+  /// By simulcast layer, the smallest first; one for a stream without simulcast.
+  public var layers: [OutgoingLayerStatistics] = []
+
+  /// Creates counters of zero.
+  public init() {}
+}
+
+/// Counters of one simulcast layer of a sent stream.
+public struct OutgoingLayerStatistics: Sendable, Hashable, Codable {
+  /// The layer's name in RTP (RFC 8851); nil for a stream without simulcast.
+  public var rid: String?
+  /// RTP packets sent, retransmissions included.
+  public var packets = 0
+  /// Bytes of payload, without headers.
+  public var bytes = 0
+  /// Bytes of RTP headers with their extensions.
+  public var headerBytes = 0
+  /// Frames sent.
+  public var frames = 0
+  /// Key frames sent.
+  public var keyFrames = 0
+  /// Key frame requests received.
+  public var keyFramesRequested = 0
+  /// RTP packets retransmitted.
+  public var retransmitted = 0
+  /// Bytes of payload retransmitted.
+  public var retransmittedBytes = 0
+  /// Packets for which the remote side has requested a retransmission (NACK).
+  public var nacks = 0
+  /// How long all packets together waited in the pacer, in seconds.
+  public var sendDelay = 0.0
+  /// Fraction lost as the other side last reported it, 0...1.
+  public var reportedLoss = 0.0
 
   /// Creates counters of zero.
   public init() {}
@@ -67,6 +106,8 @@ public struct IncomingStatistics: Sendable, Hashable, Codable {
   public var keyFramesRequested = 0
   /// Interarrival jitter (RFC 3550, 6.4.1) in milliseconds.
   public var jitter = 0.0
+  /// Bytes of RTP headers with their extensions, and of padding.
+  public var headerBytes = 0
 
   /// Creates counters of zero.
   public init() {}

@@ -34,6 +34,37 @@ public struct VideoSendStatistics: Sendable, Hashable, Codable {
   public var limitation = VideoLimitation.none
   /// For how long each did, in seconds; they add up to the time since publishing began.
   public var limitedFor: [VideoLimitation: Double] = [:]
+  /// By simulcast layer, the smallest first; one for a stream without simulcast.
+  public var layers: [VideoLayerSendStatistics] = []
+
+  /// Creates counters of zero.
+  public init() {}
+}
+
+/// What became of a camera's pictures in one simulcast layer, since publishing began.
+public struct VideoLayerSendStatistics: Sendable, Hashable, Codable {
+  /// Whether at least one receiver wants the layer.
+  public var isActive = true
+  /// Frames encoded.
+  public var encoded = 0
+  /// Key frames encoded.
+  public var keyFrames = 0
+  /// Frames encoded in the last second.
+  public var framesPerSecond = 0.0
+  /// Width of the newest frame, in pixels.
+  public var width = 0
+  /// Height of the newest frame, in pixels.
+  public var height = 0
+  /// How often the size became another.
+  public var sizeChanges = 0
+  /// Bytes encoded.
+  public var bytes = 0
+  /// What the encoder was asked to make of these frames, in bytes: bitrate by frame rate.
+  public var targetBytes = 0
+  /// Frames of at least 2.5 times the average size before them (W3C webrtc-stats, `hugeFramesSent`).
+  public var hugeFrames = 0
+  /// The sum over all frames of the time in the encoder, in seconds of wall-clock time; zero where nothing is coded.
+  public var encodeTime = 0.0
 
   /// Creates counters of zero.
   public init() {}
@@ -60,6 +91,12 @@ public struct VideoReceiveStatistics: Sendable, Hashable, Codable {
   public var freezes = 0
   /// All of them together, each from picture to picture, in milliseconds.
   public var frozen = 0.0
+  /// Times without a new picture for over 5 s, for whatever reason (W3C webrtc-stats, `pauseCount`).
+  public var pauses = 0
+  /// All pauses together, each from picture to picture, in milliseconds.
+  public var paused = 0.0
+  /// The sum over all decoded frames of the time from arrival to the decoder, in seconds.
+  public var bufferTime = 0.0
   /// The longest time between two pictures, in milliseconds; pauses by muting left aside.
   public var longestGap = 0.0
   /// Width of the newest frame, in pixels.
@@ -101,6 +138,12 @@ public struct AudioReceiveStatistics: Sendable, Hashable, Codable {
   public var stretched = 0
   /// How long sound waits before it is played, in milliseconds.
   public var bufferDelay = 0.0
+  /// The sum over all decoded samples of the time from arrival to the decoder, in seconds.
+  public var bufferTime = 0.0
+  /// Samples that `bufferTime` counts.
+  public var bufferedSamples = 0
+  /// Level of the newest packet (RFC 6464), in dBov, -127...0; nil where senders do not say.
+  public var level: Int?
 
   /// Creates counters of zero.
   public init() {}

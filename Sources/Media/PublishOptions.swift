@@ -13,11 +13,19 @@ public struct PublishOptions: Sendable, Hashable {
     public var maximumBitrate: Int
     /// In pixels; nil for sound.
     public var maximumHeight: Int?
+    /// In pixels; nil for sound.
+    public var maximumWidth: Int?
+    /// In frames per second; nil for sound.
+    public var maximumFramesPerSecond: Double?
 
     /// Creates limits.
-    public init(maximumBitrate: Int, maximumHeight: Int? = nil) {
+    public init(
+      maximumBitrate: Int, maximumHeight: Int? = nil, maximumWidth: Int? = nil, maximumFramesPerSecond: Double? = nil
+    ) {
       self.maximumBitrate = maximumBitrate
       self.maximumHeight = maximumHeight
+      self.maximumWidth = maximumWidth
+      self.maximumFramesPerSecond = maximumFramesPerSecond
     }
   }
 

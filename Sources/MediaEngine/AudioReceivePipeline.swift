@@ -13,7 +13,8 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   private let sync: StreamSync?
   private let stamps: StampedMedia?
   private let lane: Lane
-  private let playout = Lock((gain: Float(1), loudspeaker: (any AudioSink)?.none))
+  private let playout = Lock(
+    (gain: Float(1), loudspeaker: (any AudioSink)?.none, stampedDue: Tick(nanoseconds: .min)))
 
   /// - Parameter stamps: nil: sound is decoded, and played on the mixer's clock. Otherwise it is played as it comes.
   package init(
@@ -33,13 +34,25 @@ package final class AudioReceivePipeline: @unchecked Sendable {
     let block = stamps.sound(frame.data.readable)
     state.withLock { $0.noteStamped(block == nil ? nil : frame) }
     guard let block else { return }
-    lane.post { [weak self] in
+    let work = { @Sendable [weak self] in
       guard let self else { return }
       var block = block
       block.captured = frame.captured
       for sink in sinks.withLock({ $0 }) { sink.play(block) }
-      let (gain, loudspeaker) = playout.withLock { $0 }
+      let (gain, loudspeaker, _) = playout.withLock { $0 }
       loudspeaker?.play(gain == 1 ? block : block.amplified(by: gain))
+    }
+    let now = lane.scheduler.now
+    let due = stampedDue(at: now)
+    if due > now { lane.post(at: due, work) } else { lane.post(work) }
+  }
+
+  /// Stamped audio has no buffer: it waits the minimum delay, in order.
+  private func stampedDue(at now: Tick) -> Tick {
+    let due = now + (sync?.minimumDelay ?? .zero)
+    return playout.withLock { playout in
+      playout.stampedDue = max(due, playout.stampedDue)
+      return playout.stampedDue
     }
   }
 
@@ -65,8 +78,11 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   /// Fills `block` with the next 10 ms and hands it to this talker's own sinks.
   /// - Returns: false while the talker is silent because nothing is sent.
   package func pull(into block: inout AudioBlock, at now: Tick) -> Bool {
-    let hold = sync?.soundHold ?? .zero
-    let (isSounding, captured) = state.withLock { $0.play(into: &block.samples, hold: hold, at: now) }
+    let timing = sync?.soundTiming ?? (hold: .zero, minimum: .zero)
+    let (isSounding, captured) = state.withLock { buffer in
+      buffer.minimumDelay = timing.minimum
+      return buffer.play(into: &block.samples, hold: timing.hold, at: now)
+    }
     block.captured = captured ?? now
     if let captured { sync?.soundPlayed(after: now - captured, at: now) }
     if isSounding { for sink in sinks.withLock({ $0 }) { sink.play(block) } }

@@ -37,7 +37,7 @@ struct EncodingPlan {
 
   /// One step down or up at a time, with each picture that is encoded.
   mutating func size(for frame: VideoFrame, bitrate: Int) -> (width: Int, height: Int) {
-    let fit = fit(frame)
+    let fit = fit(frame.width, frame.height)
     let (width, height) = (Double(frame.width) * fit, Double(frame.height) * fit)
     func bitsPerPixel(_ step: Step) -> Double {
       let scale = Double(step.quarters) / 4
@@ -48,18 +48,26 @@ struct EncodingPlan {
     } else if current > 0, bitsPerPixel(steps[current - 1]) > Self.plenty {
       current -= 1
     }
-    return size(for: frame, scale: fit * Double(steps[current].quarters) / 4)
+    return Self.size(of: (frame.width, frame.height), scale: fit * Double(steps[current].quarters) / 4)
   }
 
   /// The largest size that the settings allow for the frame, regardless of the bitrate.
-  func fullSize(for frame: VideoFrame) -> (width: Int, height: Int) { size(for: frame, scale: fit(frame)) }
-
-  private func fit(_ frame: VideoFrame) -> Double {
-    min(1, Double(limits.maximumWidth) / Double(frame.width), Double(limits.maximumHeight) / Double(frame.height))
+  func fullSize(for frame: VideoFrame) -> (width: Int, height: Int) {
+    Self.size(of: (frame.width, frame.height), scale: fit(frame.width, frame.height))
   }
 
-  private func size(for frame: VideoFrame, scale: Double) -> (width: Int, height: Int) {
-    if scale == 1 { return (frame.width, frame.height) }
+  /// The size of frames of the given format, regardless of the bitrate.
+  func fullSize(for format: VideoFormat) -> (width: Int, height: Int) {
+    guard format.width > 0, format.height > 0 else { return (limits.maximumWidth, limits.maximumHeight) }
+    return Self.size(of: (format.width, format.height), scale: fit(format.width, format.height))
+  }
+
+  private func fit(_ width: Int, _ height: Int) -> Double {
+    min(1, Double(limits.maximumWidth) / Double(width), Double(limits.maximumHeight) / Double(height))
+  }
+
+  private static func size(of frame: (width: Int, height: Int), scale: Double) -> (width: Int, height: Int) {
+    if scale == 1 { return frame }
     return (max(2, Int(Double(frame.width) * scale) & ~1), max(2, Int(Double(frame.height) * scale) & ~1))
   }
 }

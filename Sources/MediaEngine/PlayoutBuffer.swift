@@ -14,8 +14,11 @@ struct PlayoutBuffer {
   /// The limit by which packets may wait longer than the target before packets are dropped. Removing single pitch periods
   /// would take minutes to catch up.
   private static let patience = Duration.milliseconds(500)
-  /// Five seconds.
+  private static let longestStretch = Duration.milliseconds(100)
+  /// Packets beyond those of the minimum delay: five seconds of 20 ms each.
   private static let capacity = 250
+  /// A pause of the sender that is shorter is not waited for: it is made up for by stretching.
+  private static let shortPause = Duration.milliseconds(40)
   /// Made-up sound fades out after this many packets in a row.
   private static let concealmentLimit = 5
 
@@ -47,6 +50,16 @@ struct PlayoutBuffer {
       + frames.capacity * MemoryLayout<EncodedFrame>.stride
   }
   private var isConcealing = false
+  /// How long packets wait at least after the quickest possible arrival. A rise by more than 100 ms pauses the audio until the
+  /// next packet has waited as long, because stretching would take seconds; else the audio is stretched.
+  var minimumDelay = Duration.zero {
+    didSet {
+      if minimumDelay - oldValue > Self.longestStretch, phase == .playing { phase = .gathering }
+    }
+  }
+  /// How long packets should wait after the quickest possible arrival.
+  private var target: Duration { max(delay.target, minimumDelay) }
+  private var capacity: Int { Self.capacity + Int(minimumDelay.nanoseconds / Duration.milliseconds(10).nanoseconds) }
 
   init(channels: Int) {
     self.channels = channels
@@ -63,6 +76,7 @@ struct PlayoutBuffer {
 
   mutating func insert(_ frame: EncodedFrame) {
     statistics.packets += 1
+    if let level = frame.audioLevel { statistics.level = Int(level) }
     if let newest = frames.last ?? lastPlayed, isRestart(frame, after: newest) { restart() }
     let base = delay.base
     delay.arrived(position: position(of: frame), at: frame.arrived)  // late ones, too, so that the target grows
@@ -75,7 +89,7 @@ struct PlayoutBuffer {
     if index > 0, frames[index - 1].sequence == frame.sequence { return }
     frames.insert(frame, at: index)
     // The loudspeaker has not asked for audio for a long time. It will need the newest packets.
-    if frames.count > Self.capacity { frames.removeFirst() }
+    if frames.count > capacity { frames.removeFirst() }
   }
 
   /// Since the quickest possible arrival.
@@ -89,6 +103,7 @@ struct PlayoutBuffer {
   mutating func noteStamped(_ frame: EncodedFrame?) {
     statistics.packets += 1
     guard let frame else { return statistics.late += 1 }
+    if let level = frame.audioLevel { statistics.level = Int(level) }
     let packetLength = Int(StampedMedia.soundDuration.nanoseconds / 1_000 * 48 / 1_000)
     let missing = nextSequence.map { max(0, min(frame.sequence - $0, 50)) } ?? 0
     statistics.concealed += Int(missing) * packetLength
@@ -146,7 +161,7 @@ struct PlayoutBuffer {
   }
 
   private mutating func startPlayout(hold: Duration, at now: Tick) {
-    guard let first = frames.first, waited(first, at: now) >= delay.target + hold else { return }
+    guard let first = frames.first, waited(first, at: now) >= target + hold else { return }
     phase = .playing
     nextSequence = first.sequence
     nextTimestamp = first.rtpTimestamp
@@ -160,6 +175,7 @@ struct PlayoutBuffer {
     catchUp(hold: hold, at: now)
     guard let expected = nextSequence else { return }
     if let frame = frames.first, frame.sequence == expected {
+      if isAfterPause(frame), waited(frame, at: now) + Self.shortPause < minimumDelay { return wait() }
       frames.removeFirst()
       decode(frame, hold: hold, at: now)
     } else if let frame = frames.first {
@@ -169,12 +185,17 @@ struct PlayoutBuffer {
     }
   }
 
+  /// The sender has paused before the packet, which then has a time of its own to wait until.
+  private func isAfterPause(_ frame: EncodedFrame) -> Bool {
+    Int64(Int32(bitPattern: frame.rtpTimestamp &- nextTimestamp)) > Int64(2 * Self.packetLength)
+  }
+
   /// Continues with the packet that is due now if far more packets wait than the target demands. This happens after the
   /// machine has stood still, while it is overloaded, or after a burst of packets. If only the path's delay has grown, no
   /// packets can be dropped.
   private mutating func catchUp(hold: Duration, at now: Tick) {
     guard let first = frames.first, let last = frames.last else { return }
-    let goal = delay.target + hold
+    let goal = target + hold
     // Measured on the sender's clock, which includes the sender's pauses. A pause between queued packets means that the
     // loudspeaker has not asked for audio in the meantime.
     guard waited(first, at: now) - waited(last, at: now) > goal + Self.patience else { return }
@@ -200,6 +221,8 @@ struct PlayoutBuffer {
     defer { swap(&pcm, &scratch) }
     if decoder?.decode(frame, into: &pcm) != true || pcm.isEmpty { makeUp(into: &pcm) }
     let length = pcm.count / channels
+    statistics.bufferTime += (now - frame.arrived).inSeconds * Double(length)
+    statistics.bufferedSamples += length
     adapt(&pcm, waited: waited(frame, at: now), hold: hold)
     ready.append(contentsOf: pcm)
     nextSequence = frame.sequence + 1
@@ -220,7 +243,7 @@ struct PlayoutBuffer {
     let smoothed = held.map { ($0 * 7 + waited) / 8 } ?? waited
     held = smoothed
     sinceStretch += 1
-    let goal = delay.target + hold
+    let goal = target + hold
     let before = pcm.count
     if smoothed > goal + .milliseconds(25), sinceStretch >= 2, stretch.shorten(&pcm) {
       sinceStretch = 0

@@ -1,7 +1,7 @@
 package import KoineBase
 
 /// Keeps a participant's picture and sound together: acts when sound is more than 40 ms early or 80 ms late, by holding
-/// back whichever is ahead, at most 80 ms a step and one step a second.
+/// back whichever is ahead, at most 80 ms a step and one step a second. Both wait at least the same minimum delay.
 package final class StreamSync: Sendable {
   fileprivate struct State {
     var sound: Duration?
@@ -9,6 +9,7 @@ package final class StreamSync: Sendable {
     var soundHold = Duration.zero
     var pictureHold = Duration.zero
     var nextStep: Tick?
+    var minimumDelay = Duration.zero
   }
 
   private let state = Lock(State())
@@ -16,7 +17,19 @@ package final class StreamSync: Sendable {
   private static let late = Duration.milliseconds(80)
   private static let step = Duration.milliseconds(80)
 
+  /// The largest minimum delay.
+  package static let minimumDelayLimit = Duration.seconds(10)
+
   package init() {}
+
+  /// How long audio and video wait at least after the quickest possible arrival, 0...10 s; 0 by default. Other values are clamped.
+  package var minimumDelay: Duration {
+    get { state.withLock { $0.minimumDelay } }
+    set { state.withLock { $0.minimumDelay = min(max(newValue, .zero), Self.minimumDelayLimit) } }
+  }
+
+  /// What audio's play-out needs to know, read at once: how much longer than it needs it should wait, and the minimum delay.
+  package var soundTiming: (hold: Duration, minimum: Duration) { state.withLock { ($0.soundHold, $0.minimumDelay) } }
 
   /// How long after its capture sound is being played.
   package func soundPlayed(after delay: Duration, at now: Tick) {

@@ -4,11 +4,13 @@ import KoineCodecs
 /// From received frames to pictures on screens.
 ///
 /// Frames come in from the network loop, are decoded on a lane, and shown on time: as soon as most frames of the last
-/// seconds have been ready, each once, in order. `@unchecked Sendable`: `shared` is a lock, the rest is touched on the
-/// lane only.
+/// seconds have been ready, each once, in order. While `sync` has a minimum delay, they wait for it before they are
+/// decoded. `@unchecked Sendable`: `shared` is a lock, the rest is touched on the lane only.
 package final class VideoReceivePipeline: @unchecked Sendable {
   private struct Shared {
     var waiting: [EncodedFrame] = []
+    /// Frames that wait the minimum delay.
+    var hold = FrameHold()
     var isScheduled = false
     var isStopped = false
     var sinks: [any VideoSink] = []
@@ -22,6 +24,8 @@ package final class VideoReceivePipeline: @unchecked Sendable {
 
   /// The largest video frame, in pixels: 4K in either orientation. Larger frames are rejected before the decoder allocates.
   package static let pixelLimit = 4_096 * 2_304
+  /// A longer time without a new picture is a pause (W3C webrtc-stats, `pauseCount`).
+  private static let pauseLength = Duration.seconds(5)
   /// Of pictures that are decoded and wait for their time; more are not shown.
   private static let waitingPixelLimit = 64_000_000
 
@@ -35,6 +39,10 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private var decoder: VideoDecoderBox?
   private var waitingPixels = 0
   private var needsKey = false
+  /// When the oldest held frame is due.
+  private var nextWake: Tick?
+  /// The minimum delay when frames were last decoded.
+  private var lastMinimum = Duration.zero
   private var decodeTime = Duration.zero
   private var decodeCPU = Duration.zero
   private var timing = RenderTiming()
@@ -57,7 +65,13 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     let isFirst = shared.withLock { shared in
       guard !shared.isStopped else { return false }
       shared.statistics.received += 1
-      shared.waiting.append(frame)
+      // Frames that came after held ones wait behind them.
+      let minimum = sync?.minimumDelay ?? .zero
+      if minimum > .zero || !shared.hold.isEmpty {
+        shared.hold.insert(frame, minimum: minimum)
+      } else {
+        shared.waiting.append(frame)
+      }
       defer { shared.isScheduled = true }
       return !shared.isScheduled
     }
@@ -79,6 +93,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   package func stop() {
     let released = shared.withLock { shared in
       defer { (shared.isStopped, shared.waiting, shared.sinks) = (true, [], []) }
+      shared.hold.removeAll()
       return (shared.waiting, shared.sinks)
     }
     withExtendedLifetime(released) {}  // what apps made is let go of outside the lock
@@ -99,14 +114,24 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   // MARK: On the lane
 
   private func decodeWaiting() {
-    let frames = shared.withLock { shared in
+    let minimum = sync?.minimumDelay ?? .zero
+    let now = lane.scheduler.now
+    let (frames, next) = shared.withLock { shared in
       defer {
         shared.waiting = []
         shared.isScheduled = false
       }
-      return shared.waiting
+      let due = shared.hold.isEmpty ? [] : shared.hold.takeDue(at: now, minimum: minimum)
+      return (due + shared.waiting, shared.hold.nextDue(minimum: minimum))
+    }
+    if let next, nextWake != next {
+      nextWake = next
+      lane.post(at: next) { [weak self] in self?.decodeWaiting() }
     }
     for frame in frames.count > Self.queueLimit ? skip(frames) : frames[...] { decode(frame) }
+    // The frames above waited as the former minimum demanded: they say nothing of later ones.
+    if minimum != lastMinimum { timing.restart() }
+    lastMinimum = minimum
   }
 
   /// Too many wait: go on from the newest key frame, or ask for one. Never single frames, others refer to them.
@@ -122,11 +147,13 @@ package final class VideoReceivePipeline: @unchecked Sendable {
 
   private func decode(_ frame: EncodedFrame) {
     if needsKey && !frame.isKey { return shared.withLock { $0.statistics.dropped += 1 } }
+    let buffered = lane.scheduler.now - frame.arrived
     do {
       guard let picture = try picture(in: frame) else { return }
       needsKey = false
       shared.withLock { shared in
         shared.statistics.decoded += 1
+        shared.statistics.bufferTime += buffered.inSeconds
         (shared.statistics.decodeTime, shared.statistics.decodeCPU) = (decodeTime.inSeconds, decodeCPU.inSeconds)
         if frame.isKey { shared.statistics.decodedKeyFrames += 1 }
       }
@@ -156,7 +183,8 @@ package final class VideoReceivePipeline: @unchecked Sendable {
 
   private func schedule(_ picture: VideoFrame, _ frame: EncodedFrame) {
     let now = lane.scheduler.now
-    let due = timing.dueTime(captured: frame.captured, ready: now, hold: sync?.pictureHold ?? .zero)
+    let (hold, minimum) = (sync?.pictureHold ?? .zero, sync?.minimumDelay ?? .zero)
+    let due = timing.dueTime(captured: frame.captured, ready: now, hold: hold, minimum: minimum)
     let pixels = picture.width * picture.height
     if due <= now {
       render(picture)
@@ -174,12 +202,17 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private func render(_ picture: VideoFrame) {
     let now = lane.scheduler.now
     let latency = now - picture.captured
+    let whole = lastRendered.map { now - $0 } ?? .zero
     let (gap, interval) = gaps(of: picture, at: now)
     let sinks = shared.withLock { shared -> [any VideoSink] in
       guard !shared.isStopped else { return [] }
       shared.statistics.rendered += 1
       (shared.statistics.width, shared.statistics.height) = (picture.width, picture.height)
       shared.latency.add(milliseconds: latency.inMilliseconds)
+      if whole > Self.pauseLength {
+        shared.statistics.pauses += 1
+        shared.statistics.paused += whole.inMilliseconds
+      }
       if let gap {
         shared.statistics.longestGap = max(shared.statistics.longestGap, gap.inMilliseconds)
         if gap > max(interval * 3, interval + .milliseconds(150)) {
@@ -231,13 +264,17 @@ private struct RenderTiming {
   private static let window = 90
   private static let limit = Duration.milliseconds(500)
 
-  mutating func dueTime(captured: Tick, ready: Tick, hold: Duration) -> Tick {
+  /// - Parameter minimum: what frames have waited before they were decoded.
+  mutating func dueTime(captured: Tick, ready: Tick, hold: Duration, minimum: Duration) -> Tick {
     addDelay(ready - captured)
-    let wish = captured + min(target ?? .zero, Self.limit) + hold
+    let wish = captured + min(target ?? .zero, Self.limit + minimum) + hold
     let due = max(min(wish, ready + Self.limit), last)
     last = max(last, min(due, ready + Self.limit))
     return due
   }
+
+  /// Forgets the delays of earlier frames.
+  mutating func restart() { (delays, next, target) = ([], 0, nil) }
 
   private mutating func addDelay(_ delay: Duration) {
     if delays.count < Self.window { delays.append(delay) } else { delays[next % Self.window] = delay }

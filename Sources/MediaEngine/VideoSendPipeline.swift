@@ -19,6 +19,9 @@ package final class VideoSendPipeline: @unchecked Sendable {
     var target: Int
     var statistics = VideoSendStatistics()
     var rate = FrameRate()
+    /// By layer.
+    var layerStatistics: [VideoLayerSendStatistics]
+    var layerRates: [FrameRate]
     var limitation = QualityLimitation()
   }
 
@@ -60,8 +63,16 @@ package final class VideoSendPipeline: @unchecked Sendable {
     shared = Lock(
       Shared(
         keysWanted: layers.map { _ in true }, wanted: layers.map { _ in true },
-        target: layers.reduce(0) { $0 + $1.limits.maximumBitrate }))
+        target: layers.reduce(0) { $0 + $1.limits.maximumBitrate }, layerStatistics: layers.map { _ in .init() },
+        layerRates: layers.map { _ in FrameRate() }))
+    layerSizes = layers.map { layer in
+      let size = layer.plan.fullSize(for: source.format)
+      return (size.width, size.height, layer.limits)
+    }
   }
+
+  /// The size of each layer's frames by the source's format, the smallest layer first, and its limits.
+  package let layerSizes: [(width: Int, height: Int, limits: VideoLayer)]
 
   package func start() throws {
     shared.withLock { $0.isStopped = false }
@@ -122,6 +133,11 @@ package final class VideoSendPipeline: @unchecked Sendable {
       shared.limitation.settle(at: now)
       var statistics = shared.statistics
       statistics.framesPerSecond = shared.rate.framesPerSecond(at: now)
+      statistics.layers = zip(shared.layerStatistics, zip(shared.layerRates, shared.wanted)).map { layer, others in
+        var layer = layer
+        (layer.framesPerSecond, layer.isActive) = (others.0.framesPerSecond(at: now), others.1)
+        return layer
+      }
       (statistics.limitation, statistics.limitedFor) = (shared.limitation.reason, shared.limitation.durations)
       return statistics
     }
@@ -197,8 +213,14 @@ package final class VideoSendPipeline: @unchecked Sendable {
     let key = shared.withLock { $0.keysWanted[layer] }
     do {
       let size = layers[layer].plan.size(for: frame, bitrate: bitrate)
+      let begun = ContinuousClock.now
       let picture = try encode(frame, layer, width: size.width, height: size.height, bitrate: bitrate, key: key)
-      if key { shared.withLock { $0.keysWanted[layer] = false } }
+      let (time, target) = (ContinuousClock.now - begun, Double(bitrate) / layers[layer].plan.framesPerSecond / 8)
+      shared.withLock { shared in
+        if key { shared.keysWanted[layer] = false }
+        shared.layerStatistics[layer].encodeTime += time.inSeconds
+        shared.layerStatistics[layer].targetBytes += Int(target)
+      }
       if let picture { send(picture, of: frame, layer, width: size.width, height: size.height) }
     } catch {
       layers[layer].encoder = nil  // made anew with the next frame
@@ -233,6 +255,8 @@ package final class VideoSendPipeline: @unchecked Sendable {
         (shared.statistics.width, shared.statistics.height) = (width, height)
       }
       if picture.isKey { shared.statistics.keyFrames += 1 }
+      shared.layerStatistics[layer].countFrame(picture, width: width, height: height)
+      shared.layerRates[layer].countFrame(at: now)
     }
     var encoded = EncodedFrame(
       codec: settings.codec, data: picture.data, captured: frame.captured,
@@ -274,6 +298,17 @@ package final class VideoSendPipeline: @unchecked Sendable {
     try encoder.adapt(width: width, height: height, bitrate: bitrate, framesPerSecond: rate)
     let fitting = frame.width == width && frame.height == height ? frame : frame.scaled(to: width, height, pool: pool)
     return try encoder.encode(fitting, key: key)
+  }
+}
+
+extension VideoLayerSendStatistics {
+  fileprivate mutating func countFrame(_ picture: CodedPicture, width: Int, height: Int) {
+    if encoded > 0, picture.data.count * encoded * 2 >= bytes * 5 { hugeFrames += 1 }
+    if self.width > 0, (self.width, self.height) != (width, height) { sizeChanges += 1 }
+    (self.width, self.height) = (width, height)
+    encoded += 1
+    if picture.isKey { keyFrames += 1 }
+    bytes += picture.data.count
   }
 }
 

@@ -147,6 +147,8 @@ package final class ParticipantClient: RoomClient {
     for (layer, limits) in options.layers.enumerated() {
       parameters.encodings[layer].maximumBitrate = limits.maximumBitrate
       parameters.encodings[layer].maximumHeight = limits.maximumHeight
+      parameters.encodings[layer].maximumWidth = limits.maximumWidth
+      parameters.encodings[layer].maximumFramesPerSecond = limits.maximumFramesPerSecond
     }
     let request = takeRequest()
     unanswered[request] = track.id

@@ -14,13 +14,19 @@ public struct StreamParameters: Codable, Sendable, Hashable {
     public var maximumBitrate: Int?
     /// In pixels, as far as the publisher knows.
     public var maximumHeight: Int?
+    /// In pixels, as far as the publisher knows.
+    public var maximumWidth: Int?
+    /// In frames per second, as the publisher announces it.
+    public var maximumFramesPerSecond: Double?
 
     /// Creates an encoding.
     public init(
-      rid: String? = nil, ssrc: UInt32, rtxSSRC: UInt32? = nil, maximumBitrate: Int? = nil, maximumHeight: Int? = nil
+      rid: String? = nil, ssrc: UInt32, rtxSSRC: UInt32? = nil, maximumBitrate: Int? = nil, maximumHeight: Int? = nil,
+      maximumWidth: Int? = nil, maximumFramesPerSecond: Double? = nil
     ) {
       (self.rid, self.ssrc, self.rtxSSRC) = (rid, ssrc, rtxSSRC)
-      (self.maximumBitrate, self.maximumHeight) = (maximumBitrate, maximumHeight)
+      (self.maximumBitrate, self.maximumFramesPerSecond) = (maximumBitrate, maximumFramesPerSecond)
+      (self.maximumWidth, self.maximumHeight) = (maximumWidth, maximumHeight)
     }
   }
 
@@ -52,5 +58,7 @@ extension StreamParameters.Encoding: Codable {
     case rid, ssrc, rtxSSRC
     case maximumBitrate = "maxBitrate"
     case maximumHeight = "maxHeight"
+    case maximumWidth = "maxWidth"
+    case maximumFramesPerSecond = "maxFramerate"
   }
 }

@@ -32,22 +32,52 @@ public struct Track: Sendable, Hashable, Identifiable {
     public var isVideo: Bool { !isAudio }
   }
 
+  /// One simulcast layer, as its publisher announced it; nil where the publisher did not say.
+  public struct Layer: Sendable, Hashable, Codable {
+    /// In bit/s.
+    public var maximumBitrate: Int?
+    /// Width of the layer's frames, in pixels.
+    public var width: Int?
+    /// Height of the layer's frames, in pixels.
+    public var height: Int?
+    /// In frames per second.
+    public var maximumFramesPerSecond: Double?
+
+    /// Creates a layer.
+    public init(
+      maximumBitrate: Int? = nil, width: Int? = nil, height: Int? = nil, maximumFramesPerSecond: Double? = nil
+    ) {
+      (self.maximumBitrate, self.maximumFramesPerSecond) = (maximumBitrate, maximumFramesPerSecond)
+      (self.width, self.height) = (width, height)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+      case width, height
+      case maximumBitrate = "maxBitrate"
+      case maximumFramesPerSecond = "maxFramerate"
+    }
+  }
+
   public let id: ID
   /// The kind of the track.
   public let kind: Kind
   /// Whether the publisher sends no media for now: silence, no video frames.
   public var isMuted: Bool
+  /// The simulcast layers of a video track, the smallest first; `LayerPreference.layer` counts them from 0. Empty where there is
+  /// only one.
+  public var layers: [Layer]
 
   /// Creates a track.
-  public init(id: ID, kind: Kind, isMuted: Bool = false) {
+  public init(id: ID, kind: Kind, isMuted: Bool = false, layers: [Layer] = []) {
     self.id = id
     self.kind = kind
     self.isMuted = isMuted
+    self.layers = layers
   }
 }
 
 extension Track: Codable {
-  private enum CodingKeys: String, CodingKey { case participant, id, kind, muted }
+  private enum CodingKeys: String, CodingKey { case participant, id, kind, muted, layers }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -56,7 +86,8 @@ extension Track: Codable {
         participant: try fields.decode(String.self, forKey: .participant),
         track: try fields.decode(String.self, forKey: .id)),
       kind: try fields.decode(Kind.self, forKey: .kind),
-      isMuted: try fields.decodeIfPresent(Bool.self, forKey: .muted) ?? false)
+      isMuted: try fields.decodeIfPresent(Bool.self, forKey: .muted) ?? false,
+      layers: try fields.decodeIfPresent([Layer].self, forKey: .layers) ?? [])
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -65,6 +96,7 @@ extension Track: Codable {
     try fields.encode(id.track, forKey: .id)
     try fields.encode(kind, forKey: .kind)
     try fields.encode(isMuted, forKey: .muted)
+    if !layers.isEmpty { try fields.encode(layers, forKey: .layers) }
   }
 }
 
@@ -74,12 +106,16 @@ package struct OwnedTracks: Codable {
     var id: String
     var kind: String
     var muted: Bool?
+    var layers: [Track.Layer]?
   }
 
   private let entries: [Entry]
 
   package init(_ tracks: [Track]) {
-    entries = tracks.map { Entry(id: $0.id.track, kind: $0.kind.rawValue, muted: $0.isMuted) }
+    entries = tracks.map {
+      Entry(
+        id: $0.id.track, kind: $0.kind.rawValue, muted: $0.isMuted, layers: $0.layers.isEmpty ? nil : $0.layers)
+    }
   }
 
   package init(from decoder: any Decoder) throws { entries = try [Entry](from: decoder) }
@@ -90,7 +126,9 @@ package struct OwnedTracks: Codable {
   package func tracks(of participant: Participant.ID) -> [Track] {
     entries.compactMap { entry in
       guard let kind = Track.Kind(rawValue: entry.kind) else { return nil }
-      return Track(id: Track.ID(participant: participant, track: entry.id), kind: kind, isMuted: entry.muted ?? false)
+      return Track(
+        id: Track.ID(participant: participant, track: entry.id), kind: kind, isMuted: entry.muted ?? false,
+        layers: entry.layers ?? [])
     }
   }
 }

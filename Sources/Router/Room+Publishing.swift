@@ -17,7 +17,7 @@ extension Room {
     let tracks = zip(publish.tracks, streams).map { offer, stream in
       let audioSource = offer.kind == .microphone ? speakers.add(member.id) : nil
       let id = Track.ID(participant: member.id, track: offer.id)
-      let track = Track(id: id, kind: offer.kind, isMuted: offer.isMuted || roster.wasMuted(id))
+      let track = Track(id: id, kind: offer.kind, isMuted: offer.isMuted || roster.wasMuted(id), layers: offer.layers)
       let published = PublishedTrack(
         track, media: stream,
         receiver: member.slot.peer.addReceiver(stream, mode: .packets), audioSource: audioSource, owner: member)
@@ -177,5 +177,7 @@ extension StreamParameters.Encoding {
   fileprivate var isWithinLimits: Bool {
     (0...SignalingLimits.bitrate).contains(maximumBitrate ?? 0)
       && (0...SignalingLimits.rows).contains(maximumHeight ?? 0)
+      && (0...SignalingLimits.rows).contains(maximumWidth ?? 0)
+      && (0...SignalingLimits.frameRate).contains(maximumFramesPerSecond ?? 0)
   }
 }

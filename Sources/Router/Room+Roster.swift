@@ -23,6 +23,11 @@ extension Room {
     } catch {
       return outbox.post(.failed(request: nil, error), to: member.client)
     }
+    attributesChanged(of: member, at: now)
+  }
+
+  /// Notifies the other participants.
+  func attributesChanged(of member: Member, at now: Tick) {
     guard !member.grants.isHidden else { return }
     member.owesAttributes = true
     tellAttributes(of: member, at: now)

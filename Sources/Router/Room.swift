@@ -278,11 +278,14 @@ final class Room {
     outbox.post(.failed(request: nil, Failure(.forbidden, "not allowed to moderate")), to: member.client)
   }
 
-  /// Applies a renewed credential. Tracks and subscriptions that it does not permit any more end.
-  func renew(_ member: Member, _ grants: Grants, at now: Tick) {
-    let before = member.grants.permissions
+  /// Applies a renewed credential. Tracks and subscriptions that it does not permit any more end. The other participants are
+  /// notified of attributes that it changes.
+  func renew(_ member: Member, _ grants: Grants, at now: Tick) throws(Failure) {
+    try roster.checkRenewal(member.id, grants, limits: limits)
+    let (before, attributes) = (member.grants.permissions, member.attributes)
     roster.renew(member.id, grants, limit: limits.participants, at: now)
     permissionsChanged(of: member, from: before, at: now)
+    if member.attributes != attributes { attributesChanged(of: member, at: now) }
     needsSettling = true
   }
 

@@ -12,7 +12,8 @@ struct Roster: Codable, Equatable {
   struct Entry: Codable, Equatable {
     let id: Participant.ID
     let name: String
-    let externalID: String?
+    /// Another once its credential has been renewed.
+    fileprivate(set) var externalID: String?
     /// Counts the joins of the room.
     let order: UInt64
     /// Whether a credential names the id: then only such a credential, or this participant's own resumption key, may take
@@ -56,6 +57,12 @@ struct Roster: Codable, Equatable {
       (grants, expires) = (former.grants, former.expires)
       (hasCredentialID, kind) = (former.hasCredentialID, former.kind)
       if let given = grants.attributes { attributes.merge(given) { _, given in given } }
+    }
+
+    /// Without those that only the former credential gave.
+    fileprivate func attributes(renewedBy grants: Grants) -> [String: String] {
+      let former = self.grants.attributes ?? [:]
+      return attributes.filter { former[$0.key] == nil }.merging(grants.attributes ?? [:]) { $1 }
     }
 
     /// As the others see it.
@@ -215,8 +222,18 @@ struct Roster: Codable, Equatable {
 
   // MARK: Credentials
 
+  /// Whether the participant's attributes would keep the limits with a renewed credential.
+  func checkRenewal(_ id: Participant.ID, _ grants: Grants, limits: RouterLimits) throws(Failure) {
+    guard let entry = entries[id] else { return }
+    try checkSize(of: entry.attributes(renewedBy: grants), insteadOf: entry.attributes, limits)
+  }
+
+  /// Applies a renewed credential with the attributes and the external id that it gives. Attributes that only the former one gave
+  /// are removed.
   mutating func renew(_ id: Participant.ID, _ grants: Grants, limit: Int, at now: Tick) {
     update(id) { entry in
+      entry.attributes = entry.attributes(renewedBy: grants)
+      entry.externalID = grants.externalID(instead: entry.externalID)
       entry.grants = grants
       entry.expires = grants.validFor.map { now + $0 }
       if grants.participantID != nil { (entry.hasCredentialID, entry.kind) = (true, grants.kind) }
@@ -268,14 +285,20 @@ struct Roster: Codable, Equatable {
       throw Failure(.forbidden, "“\(key)” is what the token says")
     }
     let merged = attributes.merging(given) { _, given in given }
-    let size = Participant.writtenSize(of: merged)
+    try checkSize(of: merged, insteadOf: entry.attributes, limits)
+    update(id) { $0.attributes = merged }
+  }
+
+  private func checkSize(
+    of attributes: [String: String], insteadOf former: [String: String], _ limits: RouterLimits
+  ) throws(Failure) {
+    let size = Participant.writtenSize(of: attributes)
     guard size <= limits.attributeBytes else {
       throw Failure(.tooLarge, "at most \(limits.attributeBytes) bytes of attributes")
     }
-    guard bytes - Participant.writtenSize(of: entry.attributes) + size <= limits.rosterBytes else {
+    guard bytes - Participant.writtenSize(of: former) + size <= limits.rosterBytes else {
       throw Failure(.tooLarge, "the room holds \(limits.rosterBytes) bytes of names and attributes")
     }
-    update(id) { $0.attributes = merged }
   }
 
   /// Whether tracks can be announced.

@@ -227,25 +227,31 @@ extension Router {
     switch answer(join, verdict).flatMap({ decided(join, $0, .renewal) }) {
     case .failure(let reason): failure = reason
     case .success(let grants):
-      let isSame = grants.participantID ?? member.id == member.id && grants.isHidden == member.grants.isHidden
-      if !isSame {
+      let user = member.entry.externalID
+      let isSame = grants.participantID.map { $0 == member.id } ?? (grants.externalID(instead: user) == user)
+      if !isSame || grants.isHidden != member.grants.isHidden {
         failure = Failure(.forbidden, "the credential is another participant's")
       } else if let obstacle = obstacle(grants) {
         failure = obstacle
       } else {
         let couldAdmit = member.grants.canAdmit
-        member.room.renew(member, grants, at: now)
-        return updateKnocks(of: member, couldAdmit: couldAdmit)
+        do throws(Failure) {
+          try member.room.renew(member, grants, at: now)
+          return updateKnocks(of: member, couldAdmit: couldAdmit)
+        } catch {
+          failure = error
+        }
       }
     }
     outbox.post(.failed(request: nil, failure), to: member.client)
   }
 
-  /// The join that a participant with this credential would have made.
+  /// The join that a participant with this credential would have made. A credential that names the participant's id may give
+  /// it another external id; any other credential has to be the same user's.
   func renewal(_ credential: String, of member: Member) -> Join {
     Join(
       room: member.room.name, credential: credential, participantID: member.id, name: member.entry.name,
-      externalID: member.entry.externalID, attributes: member.attributes,
+      externalID: member.entry.hasCredentialID ? nil : member.entry.externalID, attributes: member.attributes,
       description: member.slot.peer.localDescription)
   }
 

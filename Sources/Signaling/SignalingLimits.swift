@@ -17,8 +17,10 @@ public enum SignalingLimits {
   public static let encodings = 4
   /// The highest bitrate that a client may announce for one encoding, in bit/s.
   public static let bitrate = 1_000_000_000
-  /// The largest frame height that a client may announce for one encoding, in pixels.
+  /// The largest frame height, and width, that a client may announce for one encoding, in pixels.
   public static let rows = 16_384
+  /// The highest frame rate that a client may announce for one encoding, in frames per second.
+  public static let frameRate = 1_000.0
   public static let candidates = 32
   /// Co-located services.
   public static let attendants = 16

@@ -98,9 +98,15 @@ extension StreamParameters: SizeLimited {
       try check(encoding.rid, of: "encodings")
       for (number, limit) in [
         (encoding.maximumBitrate, SignalingLimits.bitrate), (encoding.maximumHeight, SignalingLimits.rows),
+        (encoding.maximumWidth, SignalingLimits.rows),
       ] {
         guard number ?? 0 >= 0 else { throw .malformed("a limit is negative") }
         guard number ?? 0 <= limit else { throw .tooLarge(field: "encodings", limit: limit) }
+      }
+      let rate = encoding.maximumFramesPerSecond ?? 0
+      guard rate >= 0 else { throw .malformed("a limit is negative") }
+      guard rate <= SignalingLimits.frameRate else {
+        throw .tooLarge(field: "encodings", limit: Int(SignalingLimits.frameRate))
       }
     }
   }

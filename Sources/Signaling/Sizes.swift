@@ -15,7 +15,12 @@ enum Measure {
     texts.reduce(0) { $0 + text($1.key) + text($1.value) + (self == .kept ? 48 : 2) }
   }
 
-  func tracks(_ tracks: [Track]) -> Int { tracks.reduce(0) { $0 + text($1.id.track) + 64 } }
+  func tracks(_ tracks: [Track]) -> Int {
+    tracks.reduce(0) { $0 + text($1.id.track) + 64 + layers($1.layers.count) }
+  }
+
+  /// Of the simulcast layers of a track.
+  func layers(_ count: Int) -> Int { count == 0 ? 0 : 16 + count * 96 }
 
   func offers(_ tracks: [TrackOffer]) -> Int {
     tracks.reduce(0) { sum, track in
@@ -67,7 +72,16 @@ extension Track {
 
 extension TrackOffer {
   /// The largest size of the track's announcement to other participants, in bytes of JSON.
-  public var announcedSize: Int { Measure.written.text(id) + 64 }
+  public var announcedSize: Int { Measure.written.text(id) + 64 + Measure.written.layers(layers.count) }
+  /// The simulcast layers that the router announces to the other participants; empty where there is only one encoding.
+  public var layers: [Track.Layer] {
+    guard kind.isVideo, let encodings = media?.encodings, encodings.count > 1 else { return [] }
+    return encodings.map {
+      Track.Layer(
+        maximumBitrate: $0.maximumBitrate, width: $0.maximumWidth, height: $0.maximumHeight,
+        maximumFramesPerSecond: $0.maximumFramesPerSecond)
+    }
+  }
 }
 
 extension ReceivedMessage {

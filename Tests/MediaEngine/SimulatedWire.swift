@@ -9,10 +9,13 @@ final class SimulatedWire: FrameOutput, Sendable {
     var loss = 0.0
     var delay = Duration.milliseconds(20)
     var jitter = Duration.zero
+    /// Whether a frame waits for those before it, as the transport hands on video.
+    var keepsOrder = false
   }
 
   private struct State {
     var random = SeededRandom(seed: 5); var sequence: Int64 = 0; var frames = 0; var bytes = 0; var keys = 0
+    var last = Tick(nanoseconds: .min)
   }
   private let state = Lock(State())
   private let lane: Lane
@@ -40,7 +43,9 @@ final class SimulatedWire: FrameOutput, Sendable {
       let luck = Double.random(in: 0..<1, using: &state.random)
       let spread = Double.random(in: 0..<1, using: &state.random)
       guard luck >= trouble.loss else { return nil }
-      return (lane.scheduler.now + trouble.delay + trouble.jitter * spread, state.sequence)
+      let arrival = lane.scheduler.now + trouble.delay + trouble.jitter * spread
+      state.last = max(state.last, arrival)
+      return (trouble.keepsOrder ? state.last : arrival, state.sequence)
     }
     guard let (time, sequence) = arrival else { return }
     lane.post(at: time) { [self] in

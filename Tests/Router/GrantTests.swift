@@ -21,6 +21,10 @@ struct GrantTests {
       case "hidden": grants.isHidden = true
       case "ask": (grants.mustAsk, grants.canAdmit) = (true, false)
       case "viewer": grants.attributes = ["role": "viewer"]
+      case "host": grants.attributes = ["role": "host", "table": "1"]
+      case "huge": grants.attributes = ["role": String(repeating: "x", count: 20_000)]
+      case "ana", "ben":
+        (grants.participantID, grants.externalID) = (String(word), "user of \(join.externalID ?? "none")")
       case "10s": grants.validFor = .seconds(10)
       case "0s": grants.validFor = .zero
       default: return .failure(Failure(.unauthorized, "what is “\(word)”?"))
@@ -193,6 +197,40 @@ struct GrantTests {
     ben.send(.renew(credential: ""))
     world.run(.seconds(30))
     #expect(!ben.messages.contains(.ended(.expired)), "the new one has no end")
+  }
+
+  @Test func renewedCredentialReplacesTheAttributesThatItGives() throws {
+    let (ana, ben) = (try enter("ana", "viewer"), try enter("ben"))
+    ana.send(.attributes(["hand": "up"]))
+    world.run(.seconds(1))
+    ana.send(.renew(credential: "host"))
+    world.run(.seconds(1))
+    #expect(
+      ben.messages.last
+        == .attributes(participant: "ana", ["role": "host", "table": "1", "hand": "up"]))
+    ana.send(.renew(credential: "viewer"))
+    world.run(.seconds(1))
+    #expect(ben.messages.last == .attributes(participant: "ana", ["role": "viewer", "hand": "up"]))
+    let count = ben.messages.count
+    ana.send(.renew(credential: "viewer"))
+    world.run(.seconds(1))
+    #expect(ben.messages.count == count, "the same attributes are not told again")
+    ana.send(.renew(credential: "huge"))
+    #expect(ana.messages.last?.code == .tooLarge)
+    ana.send(.attributes(["role": "host"]))
+    #expect(ana.messages.last?.code == .forbidden)
+  }
+
+  /// A credential that names the participant's id may give it another external id; one of another id is refused.
+  @Test func renewedCredentialOfTheSameIDMayChangeTheExternalID() throws {
+    let ana = try enter("ana", "ana")
+    ana.send(.renew(credential: "ben"))
+    #expect(ana.messages.last?.code == .forbidden)
+    ana.send(.renew(credential: "ana"))
+    world.run(.seconds(1))
+    let cyd = try enter("cyd")
+    guard case .joined(let joined)? = cyd.messages.first else { return #expect(Bool(false), "cyd is not in") }
+    #expect(joined.participants.map(\.externalUserID) == ["user of none"])
   }
 
   @Test func tracksWithoutPermissionInARenewedCredentialEnd() throws {

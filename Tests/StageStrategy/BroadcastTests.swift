@@ -315,6 +315,58 @@ import Testing
     withExtendedLifetime(broadcast) {}
   }
 
+  /// Counts the bytes of encoded video.
+  private final class CountingOutput: BroadcastOutput, Sendable {
+    private let counted = Lock((bitrate: 0, bytes: 0))
+    var bitrate: Int { counted.withLock { $0.bitrate } }
+    var bytes: Int { counted.withLock { $0.bytes } }
+    func start(_ plan: BroadcastPlan) { counted.withLock { $0.bitrate = plan.bitrate } }
+    func receive(_ frame: EncodedFrame) {
+      if !frame.codec.isAudio { counted.withLock { $0.bytes += frame.data.count } }
+    }
+    func close() throws {}
+  }
+
+  /// Four seconds of a moving pattern.
+  private func record(_ change: (IVSVideoConfiguration) throws -> Void) async throws -> CountingOutput {
+    let environment = TestEnvironment(camera: "pattern:640x360@30")
+    let output = CountingOutput()
+    let configuration = IVSBroadcastConfiguration()
+    try configuration.video.setSize(CGSize(width: 640, height: 360))
+    try change(configuration.video)
+    let broadcast = try World.$current.withValue(environment.world) {
+      try IVSBroadcastSession(
+        configuration: configuration, descriptors: IVSPresets.devices().frontCamera(), delegate: nil)
+    }
+    let url = try #require(URL(string: "counting://x"))
+    try BroadcastOutputs.$own.withValue(["counting:": { _ in output }]) {
+      try broadcast.start(with: url, streamKey: "")
+    }
+    await environment.run(.seconds(4))
+    broadcast.stop()
+    await environment.run(.milliseconds(100))
+    return output
+  }
+
+  @Test func videoIsEncodedWithinTheBitratesOfItsConfiguration() async throws {
+    let usual = try await record { try $0.setInitialBitrate(1_000_000) }
+    #expect(usual.bitrate == 1_000_000)
+    let most = try await record {
+      try $0.setInitialBitrate(1_000_000)
+      try $0.setMinBitrate(100_000)
+      try $0.setMaxBitrate(150_000)
+    }
+    #expect(most.bitrate == 150_000)
+    #expect(most.bytes * 8 / 4 < 250_000)
+    #expect(most.bytes * 3 < usual.bytes * 2, "\(most.bytes), \(usual.bytes)")
+    let least = try await record {
+      try $0.setInitialBitrate(100_000)
+      try $0.setMinBitrate(1_000_000)
+    }
+    #expect(least.bitrate == 1_000_000)
+    #expect(most.bytes * 3 < least.bytes * 2, "\(most.bytes), \(least.bytes)")
+  }
+
   @Test func mixerSlotsAreBoundAndMoved() async throws {
     let broadcast = try session()
     let mixer = broadcast.mixer

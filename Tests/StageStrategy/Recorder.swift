@@ -61,12 +61,16 @@ final class StageApp: NSObject, IVSStageStrategy, IVSStageRenderer, IVSErrorDele
 
   /// Initial gain of remote participants.
   var initialGain: Float = 1
+  var minDelay = IVSJitterBufferDelay.default()
+  var initialLayer = IVSSubscribeSimulcastConfiguration.InitialLayerPreference.lowestQuality
 
   func stage(
     _ stage: IVSStage, subscribeConfigurationForParticipant participant: IVSParticipantInfo
   ) -> IVSSubscribeConfiguration {
     let configuration = IVSSubscribeConfiguration()
     configuration.initialGain = initialGain
+    try? configuration.jitterBuffer.setMinDelay(minDelay)
+    configuration.simulcast.initialLayerPreference = initialLayer
     return configuration
   }
 

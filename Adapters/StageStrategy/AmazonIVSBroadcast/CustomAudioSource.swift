@@ -46,7 +46,7 @@ final class CustomAudioSource: AudioDevice, IVSCustomAudioSource, PublishableSou
 }
 
 /// The mean of a source's channels.
-private final class InOneChannel: AudioSource, Sendable {
+final class InOneChannel: AudioSource, Sendable {
   private let source: any AudioSource
   let channels = 1
 

@@ -45,10 +45,11 @@ public class IVSAutoReconnectConfiguration: NSObject {
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSVideoConfiguration.html)
 public class IVSVideoConfiguration: NSObject {
-  /// In bit/s.
+  /// In bit/s. The broadcast is encoded with it, within `minBitrate` and `maxBitrate`; it does not follow the network.
   public private(set) var initialBitrate = 2_100_000
-  /// Kept, as `minBitrate`: the output is not sent over a network that could ask for more or less.
+  /// In bit/s. The broadcast is encoded with no more.
   public private(set) var maxBitrate = 6_000_000
+  /// In bit/s. The broadcast is encoded with no less, unless `maxBitrate` is smaller.
   public private(set) var minBitrate = 300_000
   /// In frames per second.
   public private(set) var targetFramerate = 30
@@ -72,21 +73,24 @@ public class IVSVideoConfiguration: NSObject {
   /// Slots may be transparent only then.
   public var enableTransparency = false
 
-  /// - Parameter initialBitrate: 100,000...8,500,000 bit/s. What the broadcast is encoded with.
+  /// What the broadcast's video is encoded with, in bit/s.
+  var encodedBitrate: Int { min(max(initialBitrate, minBitrate), maxBitrate) }
+
+  /// - Parameter initialBitrate: 100,000...8,500,000 bit/s.
   public func setInitialBitrate(_ initialBitrate: Int) throws {
     try check((100_000...8_500_000).contains(initialBitrate), .configurationInvalidVideoInitialBitrate, initialBitrate)
     self.initialBitrate = initialBitrate
   }
 
+  /// - Parameter maxBitrate: 100,000...8,500,000 bit/s.
   public func setMaxBitrate(_ maxBitrate: Int) throws {
     try check((100_000...8_500_000).contains(maxBitrate), .configurationInvalidVideoMaxBitrate, maxBitrate)
-    NoEffect.videoEncoding.log()
     self.maxBitrate = maxBitrate
   }
 
+  /// - Parameter minBitrate: 100,000...8,500,000 bit/s.
   public func setMinBitrate(_ minBitrate: Int) throws {
     try check((100_000...8_500_000).contains(minBitrate), .configurationInvalidVideoMinBitrate, minBitrate)
-    NoEffect.videoEncoding.log()
     self.minBitrate = minBitrate
   }
 

@@ -95,7 +95,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     configuration: IVSBroadcastConfiguration, descriptors: [IVSDeviceDescriptor]?, delegate: (any Delegate)?
   ) throws {
     state = Lock(Mutable(delegate: delegate))
-    bitrate = configuration.video.initialBitrate
+    bitrate = configuration.video.encodedBitrate
     soundBitrate = configuration.audio.bitrate
     reconnects = configuration.autoReconnect.enabled
     keyFrameInterval = .seconds(Double(configuration.video.keyframeInterval))

@@ -28,6 +28,17 @@ public class IVSDeviceDiscovery: NSObject, @unchecked Sendable {  // constant
     CustomImageSource(named: name, in: world ?? LocalDevices.fallback)
   }
 
+  /// A device whose frames are composed of those of other devices.
+  public func createMixedImageDevice(with configuration: IVSMixedImageDeviceConfiguration) -> any IVSMixedImageDevice {
+    MixedImageDevice(configuration, in: world ?? LocalDevices.fallback)
+  }
+
+  /// A device whose audio is mixed of that of other devices. The vendor's pages do not spell this method; it is named like that
+  /// for images.
+  public func createMixedAudioDevice(with configuration: IVSMixedAudioDeviceConfiguration) -> any IVSMixedAudioDevice {
+    MixedAudioDevice(configuration, in: world ?? LocalDevices.fallback)
+  }
+
   /// A device for sound of the app's own.
   public func createAudioSource(withName name: String) -> any IVSCustomAudioSource {
     CustomAudioSource(named: name, in: world ?? LocalDevices.fallback)

@@ -66,14 +66,12 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
   ) -> Bool {
     let copy = nextState.duplicate()
     do { try copy.setName(slotName) } catch { return false }
-    let time = Duration.seconds(duration.isFinite ? min(max(duration, 0), 3_600) : 0)
+    let time = Composition.transitionTime(duration)
     guard composition.change(slotName, to: place(copy), over: time) else { return false }
     state.withLock { state in
       if let index = state.slots.firstIndex(where: { $0.name == slotName }) { state.slots[index] = copy }
     }
-    let completion = Completion<Void>(onComplete.map { done in { _ in done() } })
-    let (delivery, lane) = (composition.world.delivery, composition.world.backend.scheduler.lane("mixer"))
-    lane.post(at: lane.scheduler.now + time) { delivery.deliver { completion.call(()) } }
+    composition.complete(after: time, onComplete)
     return true
   }
 
@@ -138,32 +136,7 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
   static func takes(_ device: any IVSDevice) -> Bool { device is ImageDevice || device is AudioDevice }
 
   private func connect(_ device: any IVSDevice, _ slot: String) -> (begin: () -> Void, end: () -> Void)? {
-    if let device = device as? ImageDevice, let inlet = composition.pictureInput(slot) {
-      return (
-        {
-          inlet.source = device.participant
-          device.attach(inlet)
-        },
-        {
-          device.detach(inlet)
-          inlet.clear()
-        }
-      )
-    }
-    if let device = device as? AudioDevice, let inlet = composition.soundInput(slot) {
-      let sound: any AudioSink = device.isAmplifiedAlready ? inlet : DeviceGain(device, inlet)
-      return (
-        {
-          inlet.source = device.participant
-          device.attach(sound)
-        },
-        {
-          device.detach(sound)
-          inlet.clear()
-        }
-      )
-    }
-    return nil
+    composition.connection(of: device, to: slot)
   }
 
   private func place(_ slot: IVSMixerSlotConfiguration) -> Slot {
@@ -176,18 +149,23 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
     place.gain = Double(slot.gain)
     place.opacity = isTransparencyEnabled ? 1 - Double(slot.transparency) : 1
     place.fill = slot.fillColor.map(Color.init)
-    place.aspect =
-      switch slot.matchCanvasAspectMode ? canvasAspectMode : slot.aspect {
-      case .none: .stretch
-      case .fit: .fit
-      case .fill: .fill
-      }
+    place.aspect = (slot.matchCanvasAspectMode ? canvasAspectMode : slot.aspect).inSlot
     return place
   }
 }
 
+extension IVSBroadcastConfiguration.AspectMode {
+  var inSlot: Slot.Aspect {
+    switch self {
+    case .none: .stretch
+    case .fit: .fit
+    case .fill: .fill
+    }
+  }
+}
+
 /// Applies a device's own gain on the way to the mixer.
-private final class DeviceGain: AudioSink, @unchecked Sendable {  // constant
+final class DeviceGain: AudioSink, @unchecked Sendable {  // constant
   private weak let device: AudioDevice?
   private let next: any AudioSink
 
@@ -203,10 +181,55 @@ private final class DeviceGain: AudioSink, @unchecked Sendable {  // constant
 }
 
 extension Color {
-  fileprivate init(_ color: UIColor) {
+  init(_ color: UIColor) {
     var (red, green, blue) = (CGFloat(0), CGFloat(0), CGFloat(0))
     color.getRed(&red, green: &green, blue: &blue, alpha: nil)
     func byte(_ component: CGFloat) -> UInt8 { UInt8((component * 255).rounded()) }
     self.init(red: byte(red), green: byte(green), blue: byte(blue))
+  }
+}
+
+extension Composition {
+  /// How a device's media get into a slot, and out of it.
+  /// - Returns: nil for a slot that does not exist, or a device that an app has made from nothing.
+  func connection(of device: any IVSDevice, to slot: Slot.ID) -> (begin: () -> Void, end: () -> Void)? {
+    if let device = device as? ImageDevice, let inlet = pictureInput(slot) {
+      return (
+        {
+          inlet.source = device.participant
+          device.attach(inlet)
+        },
+        {
+          device.detach(inlet)
+          inlet.clear()
+        }
+      )
+    }
+    if let device = device as? AudioDevice, let inlet = soundInput(slot) {
+      let sound: any AudioSink = device.isAmplifiedAlready ? inlet : DeviceGain(device, inlet)
+      return (
+        {
+          inlet.source = device.participant
+          device.attach(sound)
+        },
+        {
+          device.detach(sound)
+          inlet.clear()
+        }
+      )
+    }
+    return nil
+  }
+
+  /// Calls the app back on the delivery queue after a transition.
+  func complete(after time: Duration, _ onComplete: (() -> Void)?) {
+    let completion = Completion<Void>(onComplete.map { done in { _ in done() } })
+    let (delivery, lane) = (world.delivery, world.backend.scheduler.lane("mixer"))
+    lane.post(at: lane.scheduler.now + time) { delivery.deliver { completion.call(()) } }
+  }
+
+  /// A time that an app gave for a transition, 0 s to an hour.
+  static func transitionTime(_ duration: TimeInterval) -> Duration {
+    .seconds(duration.isFinite ? min(max(duration, 0), 3_600) : 0)
   }
 }

@@ -8,6 +8,7 @@ public class IVSParticipantInfo: NSObject, @unchecked Sendable {  // `state` is 
   private struct State {
     var userId: String
     var attributes: [String: String]
+    var capabilities: IVSParticipantCapability
   }
 
   /// As the token names it; unique on the stage.
@@ -15,7 +16,7 @@ public class IVSParticipantInfo: NSObject, @unchecked Sendable {  // `state` is 
   /// Belongs to the token that this stage was made with.
   public let isLocal: Bool
   /// Publish for the local participant, subscribe for the others, as far as the own token allows either.
-  public let capabilities: IVSParticipantCapability
+  public var capabilities: IVSParticipantCapability { state.withLock { $0.capabilities } }
   /// The app's own; never read or changed here.
   public let userInfo = NSMutableDictionary()
   private let state: Lock<State>
@@ -25,8 +26,7 @@ public class IVSParticipantInfo: NSObject, @unchecked Sendable {  // `state` is 
   ) {
     participantId = id
     self.isLocal = isLocal
-    self.capabilities = capabilities
-    state = Lock(State(userId: userId, attributes: attributes))
+    state = Lock(State(userId: userId, attributes: attributes, capabilities: capabilities))
   }
 
   /// As given with the token; may be empty.
@@ -40,6 +40,10 @@ public class IVSParticipantInfo: NSObject, @unchecked Sendable {  // `state` is 
       defer { state.attributes = attributes }
       return state.attributes != attributes
     }
+  }
+
+  func update(userId: String, capabilities: IVSParticipantCapability) {
+    state.withLock { ($0.userId, $0.capabilities) = (userId, capabilities) }
   }
 
   public override var description: String { "<IVSParticipantInfo \(participantId)\(isLocal ? ", local" : "")>" }

@@ -21,6 +21,17 @@ public protocol IVSStageRenderer: NSObjectProtocol {
   func stage(_ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: (any Error)?)
   /// Attributes have changed.
   func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo)
+  /// - Parameter adaption: whether the stage adapts the layer to the path; false while the strategy prefers one.
+  func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, stream: IVSRemoteStageStream,
+    didChangeStreamAdaption adaption: Bool)
+  func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, stream: IVSRemoteStageStream,
+    didChange layers: [IVSRemoteStageStreamLayer])
+  /// Frames of another layer arrive, or a wanted layer has not come within 2 s.
+  func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, stream: IVSRemoteStageStream,
+    didSelect layer: IVSRemoteStageStreamLayer?, reason: IVSRemoteStageStream.LayerSelectedReason)
 }
 
 extension IVSStageRenderer {
@@ -41,6 +52,18 @@ extension IVSStageRenderer {
     _ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: (any Error)?
   ) {}
   public func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo) {}
+  public func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, stream: IVSRemoteStageStream,
+    didChangeStreamAdaption adaption: Bool
+  ) {}
+  public func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, stream: IVSRemoteStageStream,
+    didChange layers: [IVSRemoteStageStreamLayer]
+  ) {}
+  public func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, stream: IVSRemoteStageStream,
+    didSelect layer: IVSRemoteStageStreamLayer?, reason: IVSRemoteStageStream.LayerSelectedReason
+  ) {}
 }
 
 /// The renderers of a stage, each held weakly and once, and the events that they have not received yet.

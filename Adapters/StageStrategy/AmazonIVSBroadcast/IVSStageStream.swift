@@ -43,6 +43,27 @@ public class IVSStageStream: NSObject, @unchecked Sendable {  // `shared` is a l
     }
   }
 
+  /// Asks once for the newest typed statistics, which come to the delegate.
+  /// - Throws: `deviceNotPublishing` for a stream that is not on a stage right now.
+  public func requestQualityStats() throws {
+    guard let (session, id) = place else {
+      throw NSError.ivs(
+        .deviceNotPublishing, "the stream is neither published nor subscribed to", source: device.tag())
+    }
+    let isOwn = self is IVSLocalStageStream
+    session.statistics { [weak self, weak session] figures in
+      guard let self, let session, let delegate else { return }
+      let quality = session.pathQuality(of: session.localParticipant.id)
+      switch QualityStats(of: id, isOwn: isOwn, in: figures, quality) {
+      case .localAudio(let stats): delegate.stream(self, didGenerate: stats)
+      case .localVideo(let stats): delegate.stream(self, didGenerate: stats)
+      case .remoteAudio(let stats): delegate.stream(self, didGenerate: stats)
+      case .remoteVideo(let stats): delegate.stream(self, didGenerate: stats)
+      case nil: break  // withdrawn since
+      }
+    }
+  }
+
   /// Where the stream is to be found while it is published or subscribed to.
   var place: (session: Session, id: Track.ID)? { nil }
 
@@ -56,37 +77,18 @@ public protocol IVSStageStreamDelegate: NSObjectProtocol {
   func streamDidChangeIsMuted(_ stream: IVSStageStream)
   /// - Parameter stats: the W3C's statistics by their ids, all values as text.
   func stream(_ stream: IVSStageStream, didGenerateRTCStats stats: [String: [String: String]])
+  func stream(_ stream: IVSStageStream, didGenerate stats: IVSLocalAudioStats)
+  /// - Parameter stats: one for each layer, the smallest first.
+  func stream(_ stream: IVSStageStream, didGenerate stats: [IVSLocalVideoStats])
+  func stream(_ stream: IVSStageStream, didGenerate stats: IVSRemoteAudioStats)
+  func stream(_ stream: IVSStageStream, didGenerate stats: IVSRemoteVideoStats)
 }
 
 extension IVSStageStreamDelegate {
   public func streamDidChangeIsMuted(_ stream: IVSStageStream) {}
   public func stream(_ stream: IVSStageStream, didGenerateRTCStats stats: [String: [String: String]]) {}
-}
-
-/// A remote participant's stream, for as long as the client subscribes to it.
-///
-/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRemoteStageStream.html)
-public class IVSRemoteStageStream: IVSStageStream, @unchecked Sendable {  // `session` is a lock
-  let id: Track.ID
-  private struct Weak { weak var session: Session? }
-  private let session: Lock<Weak>
-
-  init(_ stream: Track, in session: Session, gain: Float) {
-    id = stream.id
-    self.session = Lock(Weak(session: session))
-    let device: any IVSDevice
-    if stream.kind.isVideo {
-      device = RemoteImageDevice(stream.id, session)
-    } else {
-      device = RemoteAudioDevice(stream.id, session, gain: gain)
-    }
-    super.init(device: device, isMuted: stream.isMuted)
-  }
-
-  override var place: (session: Session, id: Track.ID)? {
-    session.withLock { $0.session }.map { ($0, id) }
-  }
-
-  /// No longer subscribed to.
-  func detach() { session.withLock { $0.session = nil } }
+  public func stream(_ stream: IVSStageStream, didGenerate stats: IVSLocalAudioStats) {}
+  public func stream(_ stream: IVSStageStream, didGenerate stats: [IVSLocalVideoStats]) {}
+  public func stream(_ stream: IVSStageStream, didGenerate stats: IVSRemoteAudioStats) {}
+  public func stream(_ stream: IVSStageStream, didGenerate stats: IVSRemoteVideoStats) {}
 }

@@ -218,10 +218,10 @@ public final class MicrophoneDevice: AudioDevice, IVSMultiSourceDevice, Publisha
   }
 }
 
-/// A microphone source with the device's gain applied.
-private final class AmplifiedSource: AudioSource, @unchecked Sendable {  // `device` is set once, before it is used
+/// An audio source with its device's gain applied.
+final class AmplifiedSource: AudioSource, @unchecked Sendable {  // `device` is set once, before it is used
   private let source: any AudioSource
-  weak var device: MicrophoneDevice?
+  weak var device: AudioDevice?
 
   init(_ source: any AudioSource) { self.source = source }
 

@@ -8,6 +8,7 @@ extension NoEffect {
     "IVSVideoConfiguration's B frames and automatic bit rate", why: "the encoder has its own way")
   static let soundEncoding = NoEffect(
     "IVSAudioConfiguration.quality", why: "Opus and AAC have one here; the bit rate says what it is")
-  static let jitterBuffer = NoEffect(
-    "IVSJitterBufferConfiguration.minDelay", why: "the engine's buffer finds its delay by itself")
+  static let minDelayOfPublisher = NoEffect(
+    "IVSJitterBufferConfiguration.minDelay",
+    why: "the local participant publishes; the delay holds once it publishes no more")
 }

@@ -24,5 +24,7 @@ struct ParticipantToken: Sendable {
   var attributes: [String: String] { claims.attributes }
   var mayPublish: Bool { claims.capabilities.canPublish }
   var maySubscribe: Bool { claims.capabilities.canSubscribe }
+  /// Whether the participant may go on with the other token.
+  func canBeExchanged(for other: ParticipantToken) -> Bool { claims.canBeExchanged(for: other.claims) }
   var isExpired: Bool { claims.expires <= NumericDate.ofSystemClock() }
 }

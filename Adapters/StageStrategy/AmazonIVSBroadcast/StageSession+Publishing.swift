@@ -144,6 +144,7 @@ extension StageSession {
 
   private func change(to state: IVSParticipantPublishState) {
     publication.state = state
+    updateMinimumDelays()
     notifyRenderers { [local] in $1.stage($0, participant: local, didChange: state) }
   }
 

@@ -8,12 +8,14 @@ import Koine
 final class StageSession: @unchecked Sendable {
   let session: Session
   let local: IVSParticipantInfo
-  let token: ParticipantToken
+  private(set) var token: ParticipantToken
   weak let stage: IVSStage?
   var publication = Publication()
   private var connection = IVSStageConnectionState.disconnected
   private var remotes: [RemoteParticipant] = []
   private(set) var isOver = false
+  /// The room has not granted what the newest token allows.
+  private var awaitsPermissions = false
   private let settling: Lane
   private let observation = Lock<Observation?>(nil)
   /// A publisher's streams come one by one; those that come within so long are told at once.
@@ -26,7 +28,8 @@ final class StageSession: @unchecked Sendable {
       JoinRequest(
         room: token.stage, credential: token.text, participantID: token.participantID,
         name: Self.name(of: token),
-        externalUserID: token.userID.isEmpty ? nil : token.userID, attributes: token.attributes),
+        // The token says the user id. A join that named it would contradict a token that is exchanged later.
+        attributes: token.attributes),
       in: stage.world, options: SessionOptions(subscribesToEverything: false))
     local = IVSParticipantInfo(
       id: token.participantID, userId: token.userID, attributes: token.attributes, isLocal: true,
@@ -76,6 +79,8 @@ final class StageSession: @unchecked Sendable {
       guard remote.info.update(attributes: Self.own(participant.attributes)) else { return }
       if remote.isAnnounced { notifyRenderers { $1.stage($0, participantMetadataDidUpdate: remote.info) } }
     case .publishFailed(let stream, let error): refused(stream, error)
+    case .tileChanged(let tile): received(tile)
+    case .permissionsChanged: permissionsGranted()
     case .failed(let error): failed(error)
     default: break  // not in this style's vocabulary
     }
@@ -134,13 +139,43 @@ final class StageSession: @unchecked Sendable {
       guard remote.isAnnounced, !isOver else { continue }
       ask(about: remote)
       settle(remote)
+      for stream in remote.told { askForLayer(of: stream, remote) }
     }
   }
 
   /// One stage and its strategy, if both are there and the stay is not over.
-  func ask<Answer>(_ question: (IVSStage, any IVSStageStrategy) -> Answer) -> Answer? {
+  func ask<Answer>(_ question: (IVSStage, any IVSBaseStageStrategy) -> Answer) -> Answer? {
     guard !isOver, let stage, let strategy = stage.strategy else { return nil }
     return question(stage, strategy)
+  }
+
+  // MARK: Another token
+
+  func exchange(for new: ParticipantToken) {
+    guard !isOver else { return }
+    let old = token
+    token = new
+    session.renew(credential: new.text)
+    _ = local.update(attributes: new.attributes)
+    local.update(userId: new.userID, capabilities: new.mayPublish ? .publish : [])
+    for remote in remotes {
+      remote.info.update(userId: remote.info.userId, capabilities: new.maySubscribe ? .subscribe : [])
+    }
+    if old.mayPublish, !new.mayPublish { endPublication() }
+    if old.maySubscribe, !new.maySubscribe {
+      for remote in remotes {
+        remote.wanted = []
+        subscribe(remote)
+        settle(remote)
+      }
+    }
+    awaitsPermissions = !old.mayPublish && new.mayPublish || !old.maySubscribe && new.maySubscribe
+  }
+
+  private func permissionsGranted() {
+    guard awaitsPermissions else { return }
+    awaitsPermissions = false
+    refresh()
   }
 
   func notifyRenderers(_ call: @escaping (IVSStage, any IVSStageRenderer) -> Void) {
@@ -165,10 +200,12 @@ final class StageSession: @unchecked Sendable {
 
   private func ask(about remote: RemoteParticipant) {
     if token.maySubscribe {
-      remote.wanted =
-        ask { stage, strategy in strategy.stage(stage, shouldSubscribeToParticipant: remote.info) } ?? .none
-      if remote.wanted != .none, let answer = ask({ $1.stage($0, subscribeConfigurationForParticipant: remote.info) }) {
+      remote.wanted = ask { stage, strategy in strategy.media(stage, of: remote.info) } ?? []
+      if !remote.wanted.isEmpty, let answer = ask({ $1.stage($0, subscribeConfigurationForParticipant: remote.info) }) {
         remote.gain = answer.initialGain
+        remote.initialLayer = answer.simulcast.initialLayerPreference
+        remote.minimumDelay = answer.jitterBuffer.minDelay.seconds
+        setMinimumDelay(of: remote)
       }
     }
     subscribe(remote)
@@ -179,7 +216,10 @@ final class StageSession: @unchecked Sendable {
     guard !isOver else { return }
     let wanted = Set(remote.wantedStreams.map(\.id))
     for id in remote.asked.subtracting(wanted) { session.unsubscribe(from: id) }
-    for id in wanted.subtracting(remote.asked) { session.subscribe(to: id) }
+    for id in wanted.subtracting(remote.asked) {
+      if let stream = remote.present.first(where: { $0.id == id }) { chooseInitialLayer(of: stream, remote) }
+      session.subscribe(to: id)
+    }
     remote.asked = wanted
     if !wanted.isEmpty, remote.subscription == .notSubscribed { change(remote, to: .attemptingSubscribe) }
   }
@@ -215,6 +255,29 @@ final class StageSession: @unchecked Sendable {
     let new = streams.map { IVSRemoteStageStream($0, in: session, gain: remote.gain) }
     remote.told += new
     notifyRenderers { $1.stage($0, participant: remote.info, didAdd: new) }
+    for stream in new {
+      announceLayers(of: stream, remote)
+      // The first frame may have come before the stream was reported.
+      if let tile = session.tiles.first(where: { $0.stream == stream.id }) { received(tile) }
+    }
+  }
+
+  private func setMinimumDelay(of remote: RemoteParticipant) {
+    // As by the vendor's SDK: a participant that talks itself does not wait.
+    let isIgnored = publication.state != .notPublished
+    if isIgnored, remote.minimumDelay > 0 { NoEffect.minDelayOfPublisher.log() }
+    session.setMinimumPlayoutDelay(.seconds(isIgnored ? 0 : remote.minimumDelay), of: remote.id)
+  }
+
+  /// Once the local participant begins or ceases to publish.
+  func updateMinimumDelays() { for remote in remotes { setMinimumDelay(of: remote) } }
+
+  /// The size of a received video stream has changed.
+  private func received(_ tile: Tile) {
+    guard !tile.isLocal, let remote = remote(tile.stream.participant),
+      let stream = remote.told.first(where: { $0.id == tile.stream })
+    else { return }
+    receivedSize(of: stream, tile.width, tile.height, remote)
   }
 
   private func remove(_ streams: [IVSRemoteStageStream], of remote: RemoteParticipant) {
@@ -227,12 +290,13 @@ final class StageSession: @unchecked Sendable {
   private func change(_ remote: RemoteParticipant, to state: IVSParticipantSubscribeState) {
     remote.subscription = state
     notifyRenderers { $1.stage($0, participant: remote.info, didChange: state) }
+    for stream in remote.told { askForLayer(of: stream, remote) }
   }
 
   /// A participant that no longer publishes is reported as having left the stage.
   private func withdraw(_ remote: RemoteParticipant) {
     remote.isAnnounced = false
-    remote.wanted = .none
+    remote.wanted = []
     remote.asked = []
     notifyRenderers { $1.stage($0, participant: remote.info, didChange: IVSParticipantPublishState.notPublished) }
     notifyRenderers { $1.stage($0, participantDidLeave: remote.info) }
@@ -272,13 +336,16 @@ final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery
   var present: [Track] = []
   /// `participantDidJoin` was told, `participantDidLeave` not.
   var isAnnounced = false
-  var wanted = IVSStageSubscribeType.none
+  var wanted: IVSStageSubscribeMediaTypes = []
   /// Subscribed to in the room.
   var asked: Set<Track.ID> = []
   var subscription = IVSParticipantSubscribeState.notSubscribed
   /// `didAdd` was told, `didRemove` not.
   var told: [IVSRemoteStageStream] = []
   var gain: Float = 1
+  /// In seconds, as the strategy wants it.
+  var minimumDelay = 0.0
+  var initialLayer = IVSSubscribeSimulcastConfiguration.InitialLayerPreference.lowestQuality
   var isSettling = false
 
   init(_ participant: Koine.Participant, _ capabilities: IVSParticipantCapability) {
@@ -292,12 +359,6 @@ final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery
   }
 
   var wantedStreams: [Track] {
-    present.filter { stream in
-      switch wanted {
-      case .none: false
-      case .audioOnly: stream.kind.isAudio
-      case .audioVideo: true
-      }
-    }
+    present.filter { wanted.contains($0.kind.isAudio ? .audio : .video) }
   }
 }

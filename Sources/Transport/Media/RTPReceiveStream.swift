@@ -113,7 +113,8 @@ struct RTPReceiveStream {
     highest = max(highest ?? full, full)
     firstArrival = firstArrival ?? now
     statistics.received(
-      full, timestamp: packet.timestamp, bytes: payloadRange.count, isRecovered: isRecovered, at: now)
+      full, timestamp: packet.timestamp, bytes: payloadRange.count, headerBytes: packet.headerLength,
+      isRecovered: isRecovered, at: now)
     let shared = SharedPacket(
       datagram: datagram, packet: packet, extensions: extensions, sequence: full, layer: layer,
       isRecovered: isRecovered, payloadRange: payloadRange)

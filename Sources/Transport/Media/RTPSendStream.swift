@@ -17,6 +17,11 @@ struct RTPSendStream {
   /// Packets before it are of no use any more.
   private var firstUseful: UInt16?
   private(set) var retransmitted = 0
+  private(set) var retransmittedOctets = 0
+  /// Of headers.
+  private(set) var headerOctets = 0
+  /// How long all packets together have waited in the pacer.
+  private(set) var waited = Duration.zero
   private(set) var nacksReceived = 0
   /// As the other side last reported, 0...1.
   private(set) var reportedLoss = 0.0
@@ -81,11 +86,18 @@ struct RTPSendStream {
 
   func packet(_ sequence: UInt16) -> StoredPacket? { history[sequence] }
 
-  mutating func sent(_ sequence: UInt16, bytes: Int, isRetransmission: Bool, at now: Tick) {
+  mutating func sent(
+    _ sequence: UInt16, bytes: Int, headerBytes: Int, isRetransmission: Bool, queuedAt: Tick, at now: Tick
+  ) {
     history.markSent(sequence, at: now)
     packets += 1
     octets += bytes
-    if isRetransmission { retransmitted += 1 }
+    headerOctets += headerBytes
+    waited += now - queuedAt
+    if isRetransmission {
+      retransmitted += 1
+      retransmittedOctets += bytes
+    }
   }
 
   // MARK: Headers

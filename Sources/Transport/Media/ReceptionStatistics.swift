@@ -6,6 +6,8 @@ struct ReceptionStatistics {
   private let clockRate: Double
   private(set) var packets = 0
   private(set) var bytes = 0
+  /// Of headers and padding.
+  private(set) var headerBytes = 0
   private var base: Int64?
   private(set) var highest: Int64 = 0
   private var expectedBefore: Int64 = 0
@@ -19,9 +21,13 @@ struct ReceptionStatistics {
 
   init(clockRate: UInt32) { self.clockRate = Double(clockRate) }
 
-  mutating func received(_ sequence: Int64, timestamp: UInt32, bytes count: Int, isRecovered: Bool, at now: Tick) {
+  mutating func received(
+    _ sequence: Int64, timestamp: UInt32, bytes count: Int, headerBytes headerCount: Int = 0, isRecovered: Bool,
+    at now: Tick
+  ) {
     packets += 1
     bytes += count
+    headerBytes += headerCount
     base = min(base ?? sequence, sequence)
     highest = max(highest, sequence)
     guard !isRecovered else { return }  // its delay is not the path's

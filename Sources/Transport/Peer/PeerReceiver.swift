@@ -219,6 +219,7 @@ final class PeerReceiver {
       var figures = result[stream.receiver] ?? .init()
       figures.packets += stream.statistics.packets
       figures.bytes += stream.statistics.bytes
+      figures.headerBytes += stream.statistics.headerBytes
       figures.frames += stream.frames
       figures.keyFrames += stream.keyFrames
       figures.lost += stream.statistics.lost

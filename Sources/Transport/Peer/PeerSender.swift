@@ -39,9 +39,8 @@ final class PeerSender {
     var layers: [RTPSendStream]
     var redundancy = AudioRedundancy()
     var packetizers: [Packetizer]
-    var frames = 0
-    var keyFrames = 0
-    var keyFrameRequests = 0
+    /// By layer.
+    var frames: [(all: Int, keys: Int, keysRequested: Int)]
     /// Frames were dropped because the peer was not connected yet.
     var missedFrames = false
 
@@ -49,6 +48,7 @@ final class PeerSender {
       self.parameters = parameters
       layers = []
       packetizers = []
+      frames = parameters.encodings.map { _ in (0, 0, 0) }
       for layer in parameters.encodings.indices {
         layers.append(RTPSendStream(parameters: parameters, layer: layer, random: &random))
         packetizers.append(Packetizer(parameters: parameters, layer: layer, random: &random))
@@ -92,8 +92,8 @@ final class PeerSender {
   func send(_ frame: EncodedFrame, on id: SenderID, at now: Tick) {
     let layer = Int(frame.layer)
     guard let stream = streams[id.value], stream.layers.indices.contains(layer) else { return }
-    stream.frames += 1
-    if frame.isKey { stream.keyFrames += 1 }
+    stream.frames[layer].all += 1
+    if frame.isKey { stream.frames[layer].keys += 1 }
     let isAudio = stream.isAudio
     stream.layers[layer].anchorReports(captured: frame.captured, timestamp: frame.rtpTimestamp)
     if !stream.layers[layer].hasReported { control.hastenReport(at: now) }
@@ -217,7 +217,9 @@ final class PeerSender {
       dropped += 1
       return nil
     }
-    stream.layers[item.layer].sent(item.sequence, bytes: payload.count, isRetransmission: isRetransmission, at: now)
+    stream.layers[item.layer].sent(
+      item.sequence, bytes: payload.count, headerBytes: headerLength, isRetransmission: isRetransmission,
+      queuedAt: item.queuedAt, at: now)
     return count
   }
 
@@ -331,7 +333,7 @@ final class PeerSender {
 
   func keyFrameRequested(_ source: UInt32) {
     guard let (id, layer) = sources[source], let stream = streams[id], !stream.isAudio else { return }
-    stream.keyFrameRequests += 1
+    stream.frames[layer].keysRequested += 1
     events.append(.keyFrameRequested(SenderID(value: id), layer: layer))
   }
 
@@ -396,10 +398,14 @@ final class PeerSender {
     var result: [SenderID: OutgoingStatistics] = [:]
     for (id, stream) in streams {
       var figures = OutgoingStatistics()
-      figures.frames = stream.frames
-      figures.keyFrames = stream.keyFrames
-      figures.keyFramesRequested = stream.keyFrameRequests
-      for layer in stream.layers {
+      for (layer, frames) in zip(stream.layers, stream.frames) {
+        figures.frames += frames.all
+        figures.keyFrames += frames.keys
+        figures.keyFramesRequested += frames.keysRequested
+        figures.headerBytes += layer.headerOctets
+        figures.retransmittedBytes += layer.retransmittedOctets
+        figures.sendDelay += layer.waited.inSeconds
+        figures.layers.append(layer.statistics(frames))
         figures.packets += layer.packets
         figures.bytes += layer.octets
         figures.retransmitted += layer.retransmitted
@@ -412,5 +418,17 @@ final class PeerSender {
       result[SenderID(value: id)] = figures
     }
     return result
+  }
+}
+
+extension RTPSendStream {
+  fileprivate func statistics(_ counted: (all: Int, keys: Int, keysRequested: Int)) -> OutgoingLayerStatistics {
+    var figures = OutgoingLayerStatistics()
+    figures.rid = encoding.rid
+    (figures.packets, figures.bytes, figures.headerBytes) = (packets, octets, headerOctets)
+    (figures.frames, figures.keyFrames, figures.keyFramesRequested) = counted
+    (figures.retransmitted, figures.retransmittedBytes) = (retransmitted, retransmittedOctets)
+    (figures.nacks, figures.sendDelay, figures.reportedLoss) = (nacksReceived, waited.inSeconds, reportedLoss)
+    return figures
   }
 }
