@@ -10,6 +10,7 @@ final class ObservableRoomState: Sendable {
     var services: [String] = []
     var serviceStatus: [String: [UInt8]] = [:]
     var entryRequests: [Participant] = []
+    var transcription = RoomTranscription.off
     var qualities: [Participant.ID: ConnectionQuality] = [:]
     var observers: [(number: Int, handler: @Sendable (SessionEvent) -> Void)] = []
     var nextObserver = 0
@@ -37,6 +38,7 @@ final class ObservableRoomState: Sendable {
   var entryRequests: [Participant] { room.withLock { $0.entryRequests } }
   var serviceStatus: [String: [UInt8]] { room.withLock { $0.serviceStatus } }
   var services: [String] { room.withLock { $0.services } }
+  var transcription: RoomTranscription { room.withLock { $0.transcription } }
   func setServices(_ names: [String]) { room.withLock { $0.services = names } }
   var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
   func pathQuality(of id: Participant.ID) -> ConnectionQuality {
@@ -130,8 +132,9 @@ extension ObservableRoomState.Room {
       guard message.sender == message.topic, services.contains(message.sender), !message.isDirected else { return }
       // An empty payload withdraws the status.
       serviceStatus[message.sender] = message.payload.isEmpty ? nil : message.payload
+    case .transcriptionChanged(let new): transcription = new
     case .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished,
-      .publishFailed, .permissionsChanged:
+      .publishFailed, .permissionsChanged, .transcribed, .transcriptionFailed:
       break
     }
   }

@@ -112,32 +112,6 @@ public final class RecordingCallFeature: CallFeature, @unchecked Sendable {  // 
   }
 }
 
-public protocol TranscriptionCallFeatureDelegate: NSObjectProtocol {
-  func transcriptionCallFeature(
-    _ transcriptionCallFeature: TranscriptionCallFeature, didChangeTranscriptionState args: PropertyChangedEventArgs)
-}
-
-extension TranscriptionCallFeatureDelegate {
-  public func transcriptionCallFeature(
-    _ transcriptionCallFeature: TranscriptionCallFeature, didChangeTranscriptionState args: PropertyChangedEventArgs
-  ) {}
-}
-
-/// Koine has no speech recognition: `isTranscriptionActive` is always false.
-public final class TranscriptionCallFeature: CallFeature, @unchecked Sendable {  // a lock
-  private let listener = Listener<any TranscriptionCallFeatureDelegate>()
-
-  public var isTranscriptionActive: Bool { false }
-  /// Kept, but never called.
-  public weak var delegate: (any TranscriptionCallFeatureDelegate)? {
-    get { listener.it }
-    set {
-      listener.it = newValue
-      if newValue != nil { NoEffect.transcription.log() }
-    }
-  }
-}
-
 // MARK: Speakers
 
 public protocol DominantSpeakersCallFeatureDelegate: NSObjectProtocol {

@@ -7,7 +7,8 @@ extension NoEffect {
   static let alternateCaller = NoEffect("alternateCallerId", why: "no telephone network is reached that would show it")
   static let push = NoEffect(
     "CallAgent.registerPushNotifications", why: "there is no push service; calls ring over the agent's connection")
-  static let transcription = NoEffect("TranscriptionCallFeature.delegate", why: "nothing turns speech into text")
+  static let captionsType = NoEffect(
+    "CaptionsCallFeature.delegate", why: "the type of captions is always communicationCaptions")
   static let channelOptions = NoEffect(
     "DataChannelSenderOptions", why: "messages go at once and arrive, in order; only id and participants count")
 

@@ -24,10 +24,8 @@ public final class TeamsIncomingCall {}
 public final class CallLobby {}
 @available(*, unavailable, message: "rooms know no roles in this style")
 public final class CallParticipantRole {}
-@available(*, unavailable, message: "nothing turns speech into text")
-public final class CaptionsCallFeature {}
-@available(*, unavailable, message: "nothing turns speech into text")
-public final class CallCaptions {}
+@available(*, unavailable, message: "Teams is not reached; captions are CommunicationCaptions")
+public final class TeamsCaptions {}
 @available(*, unavailable, message: "Koine collects no surveys")
 public final class SurveyCallFeature {}
 @available(*, unavailable, message: "Koine collects no surveys")

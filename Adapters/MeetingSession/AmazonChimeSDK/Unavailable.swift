@@ -1,11 +1,5 @@
 // What the vendor has and there is nothing behind here yet. Code that names it is told why when it is compiled.
 
-@available(*, unavailable, message: "nothing turns speech into text")
-public protocol TranscriptEventObserver {}
-@available(*, unavailable, message: "nothing turns speech into text")
-public final class Transcript {}
-@available(*, unavailable, message: "nothing turns speech into text")
-public final class TranscriptionStatus {}
 @available(*, unavailable, message: "rooms have no replicas to be promoted from")
 public protocol PrimaryMeetingPromotionObserver {}
 @available(*, unavailable, message: "observers and metrics report the same; Koine collects no events")
