@@ -82,7 +82,7 @@ public enum Transcribers {
 
   /// The transcriber of this process; nil if the program has chosen none.
   public static var current: (any Transcriber)? { chosen.withLock { $0 } }
-  /// Sets the transcriber of this process. Any thread may call it. It serves rooms inside the process whose first session joins
-  /// afterwards; a server has its own `TranscriptionService`.
+  /// Sets the transcriber of this process. Any thread may call it. It serves the rooms of each backend inside the process from the next
+  /// join of a session on, unless the backend has a transcript service already. A server has its own `TranscriptionService`.
   public static func use(_ transcriber: any Transcriber) { chosen.withLock { $0 = transcriber } }
 }

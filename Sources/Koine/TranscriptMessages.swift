@@ -70,10 +70,10 @@ struct SentSegment: Codable, Hashable {
     self.language = (result.language ?? language).prefix(bytes: TranscriptMessages.tagLimit)
     (start, end) = (clock.wallTime(of: result.start), clock.wallTime(of: result.end))
     guard !result.words.isEmpty else { return }
-    var room = TranscriptMessages.textLimit
+    var left = TranscriptMessages.textLimit
     words = result.words.prefix(TranscriptMessages.wordLimit).compactMap { word in
-      room -= word.text.utf8.count
-      guard room >= 0 else { return nil }
+      left -= word.text.utf8.count
+      guard left >= 0 else { return nil }
       let confidence = word.confidence.flatMap { $0.isFinite ? min(max($0, 0), 1) : nil }
       return Word(
         text: word.text, start: clock.wallTime(of: word.start), end: clock.wallTime(of: word.end),
@@ -83,9 +83,10 @@ struct SentSegment: Codable, Hashable {
 
   func segment(on clock: Scheduler) -> TranscriptSegment {
     TranscriptSegment(
-      id: id, participant: participant, text: text, isFinal: isFinal, language: language,
+      id: id, participant: participant, text: text.prefix(bytes: TranscriptMessages.textLimit), isFinal: isFinal,
+      language: language,
       start: clock.tick(ofWallTime: start), end: clock.tick(ofWallTime: end),
-      words: (words ?? []).map {
+      words: (words ?? []).prefix(TranscriptMessages.wordLimit).map {
         TranscriptWord(
           text: $0.text, start: clock.tick(ofWallTime: $0.start), end: clock.tick(ofWallTime: $0.end),
           confidence: $0.confidence)

@@ -253,6 +253,25 @@ import Testing
     #expect(told.withLock { $0.last } == "ana: still here.")
   }
 
+  /// In a process of its own: other tests have rooms without a transcriber.
+  @Test func transcriberOfTheProcessServesRoomsInside() async {
+    await #expect(processExitsWith: .success) {
+      let world = try virtualWorld()
+      let ana = Session(JoinRequest(room: "tea", participantID: "ana", name: "ana"), in: world)
+      ana.join { _ in }
+      await world.run(for: .milliseconds(500))
+      #expect(!ana.canBeTranscribed)
+      Transcribers.use(ScriptedTranscriber())
+      let ben = Session(JoinRequest(room: "tea", participantID: "ben", name: "ben"), in: world)
+      ben.join { _ in }
+      await world.run(for: .milliseconds(500))
+      #expect(ana.canBeTranscribed, "the next join starts the service")
+      ana.startTranscription { _ in }
+      await world.run(for: .seconds(1))
+      #expect(ben.transcription.state == .on)
+    }
+  }
+
   @Test func secondServiceIsNotStarted() throws {
     #expect(TranscriptionService.serve(world, with: transcriber) != nil)
     #expect(TranscriptionService.serve(world, with: transcriber) == nil)
