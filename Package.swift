@@ -152,7 +152,7 @@ let package = Package(
     // Layer 5
     .target(
       name: "Koine",
-      dependencies: ["RoomModel", "KoineMedia", "KoineMediaEngine", "KoineSignaling"],
+      dependencies: ["RoomModel", "KoineBase", "KoineJSONCodec", "KoineMedia", "KoineMediaEngine", "KoineSignaling"],
       path: "Sources/Koine", swiftSettings: settings),
 
     module(
@@ -167,7 +167,7 @@ let package = Package(
       "EmbeddedBackend", in: "Sources/Backends",
       dependencies: [
         "Koine", "KoineAdmissions", "KoineBase", "KoinePeer", "KoineRoomClient", "KoineRouter", "KoineTransport",
-        "KoineSignaling", "KoineSignalingHost", "KoineSockets", "KoineSimulatedNetwork",
+        "KoineSignaling", "KoineSignalingHost", "KoineSockets", "KoineSimulatedNetwork", "KoineTokens",
       ]),
     module(
       "ServerBackend", in: "Sources/Backends",

@@ -10,6 +10,7 @@ final class ObservableRoomState: Sendable {
     var services: [String] = []
     var serviceStatus: [String: [UInt8]] = [:]
     var entryRequests: [Participant] = []
+    var transcription = RoomTranscription.off
     var qualities: [Participant.ID: ConnectionQuality] = [:]
     var permissions: Set<ParticipantPermission>?
     var observers: [(number: Int, handler: @Sendable (SessionEvent) -> Void)] = []
@@ -38,6 +39,7 @@ final class ObservableRoomState: Sendable {
   var entryRequests: [Participant] { room.withLock { $0.entryRequests } }
   var serviceStatus: [String: [UInt8]] { room.withLock { $0.serviceStatus } }
   var services: [String] { room.withLock { $0.services } }
+  var transcription: RoomTranscription { room.withLock { $0.transcription } }
   func setServices(_ names: [String]) { room.withLock { $0.services = names } }
   var permissions: Set<ParticipantPermission>? { room.withLock { $0.permissions } }
   var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
@@ -134,7 +136,10 @@ extension ObservableRoomState.Room {
       // An empty payload withdraws the status.
       serviceStatus[message.sender] = message.payload.isEmpty ? nil : message.payload
     case .permissionsChanged(let permissions): self.permissions = permissions
-    case .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished, .publishFailed: break
+    case .transcriptionChanged(let new): transcription = new
+    case .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished, .publishFailed, .transcribed,
+      .transcriptionFailed:
+      break
     }
   }
 }

@@ -13,7 +13,7 @@ public final class Session: Sendable {
   /// The world of the session's backend, devices and delivery.
   public let world: World
   let core: SessionCore
-  private let visible: ObservableRoomState
+  let visible: ObservableRoomState
 
   /// Creates a session that has not joined yet.
   public init(_ request: JoinRequest, in world: World, options: SessionOptions = SessionOptions()) {
@@ -23,7 +23,8 @@ public final class Session: Sendable {
     core = SessionCore(request, world: world, options: options, visible: visible)
   }
 
-  deinit { core.abandon() }
+  /// A session that has ended posts nothing more: any thread may release it last.
+  deinit { if !state.isEnded { core.abandon() } }
 
   // MARK: Visible state
 

@@ -15,6 +15,7 @@ extension SessionCore {
     for id in reception.receivedIDs { suspend(id) }
     for id in endedByRoom { pendingRejoin.suspend(id) }  // the credential may permit it now
     endedByRoom = []
+    failTranscriptionRequests(Failure(.notConnected, "the room has lost the request"))
     change(to: .connected)
     endKnocks()  // the room reports waiting participants again
     for participant in present { joined(participant) }

@@ -30,7 +30,7 @@ extension SessionCore: LinkReceiver {
     case .permissions(let permissions): setPermissionsOnEntry(permissions)
     case .permissionsChanged(let permissions): permissionsChanged(permissions)
     case .attributesChanged(let id, let attributes): attributesChanged(id, attributes)
-    case .message(let message): visible.post(.messageReceived(message))
+    case .message(let message): if !receiveTranscript(message) { visible.post(.messageReceived(message)) }
     case .speakers(let speakers): heard(speakers)
     case .quality(let changes): visible.post(.qualityChanged(changes.mapValues(\.worse)), qualities: changes)
     case .mediaConnected: for stream in own { stream.requestKeyFrames() }

@@ -28,6 +28,9 @@ final class SessionCore: @unchecked Sendable {
   var endedByRoom: Set<Track.ID> = []
   // Changed by what the app publishes and by what the room makes of it (SessionCore+Publishing); in the order of publishing.
   var own: [LocalPublication] = []
+  // Changed by what the transcript service says (Session+Transcription).
+  var transcription = RoomTranscription.off
+  var pendingTranscription = PendingTranscription()
   // Changed with streams of both ends.
   private var tiles = TileList()
   /// Without the streams of `own`.
@@ -90,6 +93,7 @@ final class SessionCore: @unchecked Sendable {
       }
       joinCompletion = completion
       guard let world else { return finish(.left) }  // the app has let go of both
+      if let transcriber = Transcribers.current { TranscriptionService.serve(world, with: transcriber) }
       change(to: .connecting)
       if let problem = loudspeakerProblem { visible.post(.failed(Failure(.device, problem.description))) }
       link = world.backend.connect(request, receiver: self)
@@ -132,6 +136,7 @@ final class SessionCore: @unchecked Sendable {
       visible.deliver { joinCompletion(.failure(error)) }
     }
     joinCompletion = nil
+    failTranscriptionRequests(Failure(.ended, "the session has ended"))
     state = .ended(reason)
     let completions = leaveCompletions
     leaveCompletions = []

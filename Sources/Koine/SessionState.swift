@@ -60,6 +60,14 @@ public enum SessionEvent: Sendable {
   case tileRemoved(Tile)
   /// The room's operator has changed the local participant's permissions. These are all that it has now.
   case permissionsChanged(Set<ParticipantPermission>)
+  /// The room's transcription has started, has stopped, or has another language. `Session.transcription` has the same value. Late
+  /// joiners get the present state.
+  case transcriptionChanged(RoomTranscription)
+  /// A participant, local or remote, has said something. A segment replaces earlier segments with its id. Late joiners get no earlier
+  /// segments.
+  case transcribed(TranscriptSegment)
+  /// The transcript service cannot transcribe the room, or one of its participants.
+  case transcriptionFailed(Failure)
   /// Something the app asked for could not be done; the session goes on.
   case failed(Failure)
 }

@@ -52,6 +52,12 @@ public struct Failure: Error, Hashable, Sendable, Codable, CustomStringConvertib
     /// Options that nothing can satisfy: a video frame without size, a rate of zero.
     public static let invalidOptions = Code(rawValue: "invalidOptions")
 
+    // Transcription
+    /// No transcriber is registered in the program with the room's router.
+    public static let noTranscriber = Code(rawValue: "noTranscriber")
+    /// The transcriber does not know the language.
+    public static let unknownLanguage = Code(rawValue: "unknownLanguage")
+
     // Of signalling messages
     /// The server does not support this version of the room protocol.
     public static let unsupportedVersion = Code(rawValue: "unsupportedVersion")

@@ -52,14 +52,17 @@ struct DataRouter: Codable {
   }
 
   /// Gives a message that has been checked the next number, and keeps it where it has a lifetime.
+  /// - Parameter openServices: the services to which participants may write without the permission to record.
   mutating func route(
-    _ sent: SendData, from sender: Participant.ID, in roster: Roster, services: [String], at now: Tick
+    _ sent: SendData, from sender: Participant.ID, in roster: Roster, services: [String],
+    openServices: Set<String> = [], at now: Tick
   ) throws(Failure) -> Delivery {
     let message = sent.message
     let names = message.recipients.map(Set.init)
     let isForService = names.map { !$0.isDisjoint(with: services) } ?? false
     if let names {
-      guard !isForService || roster[sender]?.grants.canRecord == true else {
+      let isRestricted = services.contains { names.contains($0) && !openServices.contains($0) }
+      guard !isRestricted || roster[sender]?.grants.canRecord == true else {
         throw Failure(.forbidden, "not allowed to record the room")
       }
       let isKept = message.isPersistent || (message.lifetime ?? .zero) > .zero

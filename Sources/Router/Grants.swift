@@ -19,7 +19,7 @@ package struct Grants: Hashable, Sendable, Codable {
   package var canSendData: Bool
   /// May remove other participants, mute their tracks, and close the room.
   package var canModerate: Bool
-  /// May have the room recorded by a co-located recorder.
+  /// May have the room recorded or transcribed by a co-located service.
   package var canRecord: Bool
   /// May admit or refuse participants that wait in the lobby (`mustAsk`).
   package var canAdmit: Bool

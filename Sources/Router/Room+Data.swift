@@ -9,10 +9,14 @@ extension Room {
     do throws(Failure) {
       try data.check(message, grants: member.grants, services: services)
       try spend(bytes: message.payload.count + message.topic.utf8.count, of: member, at: now)
-      let delivery = try data.route(sent, from: member.id, in: roster, services: services, at: now)
+      let delivery = try data.route(
+        sent, from: member.id, in: roster, services: services, openServices: attendant?.openNames ?? [], at: now)
       outbox.post(.dataReceipt(DataReceipt(id: sent.id, order: delivery.message.order)), to: member.client)
       if delivery.isForService {
-        attendant?.handle(.init(room: name, sender: member.id, topic: message.topic, payload: message.payload))
+        attendant?.handle(
+          .init(
+            room: name, sender: member.id, topic: message.topic, payload: message.payload,
+            mayRecord: member.grants.canRecord))
       }
       deliver(delivery)
     } catch {

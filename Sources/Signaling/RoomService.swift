@@ -1,8 +1,9 @@
 /// A co-located service of a router, for example a recorder. In every room, participants write to it under reserved names that no
 /// participant can have. The router delivers its answers.
 ///
-/// Participants that may have a room recorded may write to the service. The router passes their messages to `handle`. The service
-/// answers with `Server.send(_:)`, or through the backend if the router runs in this process.
+/// Participants that may have a room recorded may write to the service; names in `openNames` accept messages of every participant.
+/// The router passes the messages to `handle`. The service answers with `Server.send(_:)`, or through the backend if the router runs
+/// in this process.
 public struct RoomService: Sendable {
   /// A message of a participant in a room to the service.
   public struct Message: Hashable, Sendable {
@@ -10,9 +11,13 @@ public struct RoomService: Sendable {
     public var sender: String
     public var topic: String
     public var payload: [UInt8]
+    /// Whether the sender may have the room recorded. Always true for a service without `openNames`.
+    public var mayRecord: Bool
 
-    public init(room: String, sender: String, topic: String, payload: [UInt8]) {
+    /// Creates a message.
+    public init(room: String, sender: String, topic: String, payload: [UInt8], mayRecord: Bool = true) {
       (self.room, self.sender, self.topic, self.payload) = (room, sender, topic, payload)
+      self.mayRecord = mayRecord
     }
   }
 
@@ -39,10 +44,22 @@ public struct RoomService: Sendable {
   public static let namePrefix = "koine."
 
   public var names: [String]
+  /// The names to which every participant may write that may send data. The service itself looks at `Message.mayRecord`.
+  public var openNames: Set<String>
   /// Called on the network loop: must return at once.
   public var handle: @Sendable (Message) -> Void
 
-  public init(names: [String], handle: @escaping @Sendable (Message) -> Void) {
-    (self.names, self.handle) = (names, handle)
+  /// Creates a service.
+  public init(names: [String], openNames: Set<String> = [], handle: @escaping @Sendable (Message) -> Void) {
+    (self.names, self.openNames, self.handle) = (names, openNames, handle)
+  }
+
+  /// Joins services into one, because a router has one. Each of them gets all messages and ignores the topics of the others.
+  public init(combining services: [RoomService]) {
+    self.init(
+      names: services.flatMap(\.names), openNames: services.reduce(into: []) { $0.formUnion($1.openNames) }
+    ) { message in
+      for service in services { service.handle(message) }
+    }
   }
 }

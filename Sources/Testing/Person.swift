@@ -17,6 +17,7 @@ public final class Person: Sendable {
   let microphone: TestMicrophone?
   private let frameWatcher: FrameWatcher
   private let audioWatcher: AudioWatcher
+  let transcriptLog = TranscriptLog()
   private let state: Lock<State>
 
   private struct State {
@@ -73,6 +74,7 @@ public final class Person: Sendable {
     frameWatcher.follow(session)
     session.observe { [weak self] event in
       if case .messageReceived(let message) = event { self?.state.withLock { $0.messages.append(message) } }
+      if case .transcribed(let segment) = event { self?.transcriptLog.add(segment) }
     }
     let (isMuted, isCameraOff) = state.withLock { state in
       (state.session, state.camera, state.microphone) = (session, cameraStream, microphoneStream)

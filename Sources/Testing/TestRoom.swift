@@ -52,6 +52,8 @@ public final class TestRoom: Sendable {
   let people: People
   let screens = Screens()
   let journal = EventJournal()
+  let transcriber = TestTranscriber()
+  let transcripts: TranscriptionService?
   private let recorder: Recorder?
   /// Calls from threads of the app's own while time moves: they make the order of events depend on the machine.
   let strayCalls = StrayCalls()
@@ -95,7 +97,8 @@ public final class TestRoom: Sendable {
     self.media = media
     stamps = media == .stamps ? StampedMedia() : nil
     scheduler = backend.scheduler
-    timekeeper = World(backend: backend, delivery: delivery, devices: DefaultDevices())
+    timekeeper = World(backend: backend, delivery: delivery, devices: DefaultDevices(), stamps: stamps, effort: .least)
+    transcripts = TranscriptionService.serve(timekeeper, with: transcriber)
     start = scheduler.now
     id = RoomNumbers.next()
     people = People()

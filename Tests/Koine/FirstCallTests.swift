@@ -64,6 +64,9 @@ final class Watcher: VideoSink, AudioSink, Sendable {
     case .streamPublished(let stream): "published \(stream.kind)"
     case .publishFailed(let stream, let error): "failed \(stream.kind) \(error)"
     case .permissionsChanged(let permissions): "permissions \(permissions.map(\.rawValue).sorted())"
+    case .transcriptionChanged(let new): "transcription \(new.state)"
+    case .transcribed(let segment): "text \(segment.text)"
+    case .transcriptionFailed(let failure): "transcription failed \(failure.code.rawValue)"
     case .failed(let error): "failed \(error)"
     }
   }

@@ -89,7 +89,7 @@ import Testing
     let recorded = try MapReport(symbol: "AddPhoneNumberOptions.alternateCallerId")
     #expect(recorded.rows.isEmpty)
     #expect(recorded.text.contains("(call agent): recorded: no telephone network"))
-    let absent = try MapReport(symbol: "Meeting.startTranscription(config:)")
+    let absent = try MapReport(symbol: "Meeting.setVideoProcessor(processor:)")
     #expect(absent.text.contains("(event listener): absent: not built yet"))
   }
 

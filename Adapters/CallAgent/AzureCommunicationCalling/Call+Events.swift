@@ -31,7 +31,7 @@ extension Call {
     case .messageReceived(let message): heard(message)
     case .publishFailed(let stream, let error): if stream.kind.isVideo { videoStarted(stream, error) }
     case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed,
-      .streamPublished:
+      .streamPublished, .transcriptionChanged, .transcribed, .transcriptionFailed:
       break  // for features, or not in this style's vocabulary
     }
     if state != .disconnected { for feature in features { feature.handle(event) } }

@@ -126,37 +126,6 @@ public final class RecordingCallFeature: CallFeature, @unchecked Sendable {  // 
   }
 }
 
-/// Declared for apps that conform to it. It is never called: Koine has no speech recognition.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acstranscriptioncallfeaturedelegate)
-public protocol TranscriptionCallFeatureDelegate: NSObjectProtocol {
-  func transcriptionCallFeature(
-    _ transcriptionCallFeature: TranscriptionCallFeature, didChangeTranscriptionState args: PropertyChangedEventArgs)
-}
-
-extension TranscriptionCallFeatureDelegate {
-  public func transcriptionCallFeature(
-    _ transcriptionCallFeature: TranscriptionCallFeature, didChangeTranscriptionState args: PropertyChangedEventArgs
-  ) {}
-}
-
-/// Whether the call is transcribed. Koine has no speech recognition: `isTranscriptionActive` is always false.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acstranscriptioncallfeature)
-public final class TranscriptionCallFeature: CallFeature, @unchecked Sendable {  // a lock
-  private let listener = Listener<any TranscriptionCallFeatureDelegate>()
-
-  public var isTranscriptionActive: Bool { false }
-  /// Kept, but never called.
-  public weak var delegate: (any TranscriptionCallFeatureDelegate)? {
-    get { listener.it }
-    set {
-      listener.it = newValue
-      if newValue != nil { NoEffect.transcription.log() }
-    }
-  }
-}
-
 // MARK: Speakers
 
 /// Notified on the delivery queue when the dominant speakers change.

@@ -12,7 +12,8 @@ extension NoEffect {
   )
   static let survey = NoEffect(
     "SurveyCallFeature.submit", why: "no service collects surveys; `submittedSurveys` has them")
-  static let transcription = NoEffect("TranscriptionCallFeature.delegate", why: "nothing turns speech into text")
+  static let captionsType = NoEffect(
+    "CaptionsCallFeature.delegate", why: "the type of captions is always communicationCaptions")
   static let channelOptions = NoEffect(
     "DataChannelSenderOptions", why: "messages go at once and arrive, in order; only id and participants count")
 

@@ -60,18 +60,6 @@ public final class TeamsCall {}
 @available(*, unavailable, message: "Teams is not reached; use IncomingCall")
 public final class TeamsIncomingCall {}
 
-/// Captions of a call. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscaptionscallfeature)
-@available(*, unavailable, message: "nothing turns speech into text")
-public final class CaptionsCallFeature {}
-
-/// Superclass of captions. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallcaptions)
-@available(*, unavailable, message: "nothing turns speech into text")
-public final class CallCaptions {}
-
 /// Effects on the local video. Unavailable in Koine.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocalvideoeffectsfeature)
@@ -89,3 +77,6 @@ public final class BackgroundBlurEffect {}
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocalvideoeffectsfeature)
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class BackgroundReplacementEffect {}
+
+@available(*, unavailable, message: "Teams is not reached; captions are CommunicationCaptions")
+public final class TeamsCaptions {}

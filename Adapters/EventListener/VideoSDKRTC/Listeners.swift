@@ -43,6 +43,10 @@ public protocol MeetingEventListener: AnyObject {
   /// A participant's admission has been decided: `decision` is `allowed` or `denied`. Called on the client of that participant
   /// and on clients that may decide.
   func onEntryResponded(id: String, decision: String)
+  /// The room's live text has started or stopped, for any participant. A late joiner receives the present state.
+  func onTranscriptionStateChanged(state: TranscriptionState)
+  /// A participant, local or remote, has said something.
+  func onTranscriptionText(_ data: TranscriptionText)
 }
 
 extension MeetingEventListener {
@@ -74,6 +78,8 @@ extension MeetingEventListener {
   public func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool) {}
   public func onEntryRequested(id: String, name: String, allow: @escaping () -> Void, deny: @escaping () -> Void) {}
   public func onEntryResponded(id: String, decision: String) {}
+  public func onTranscriptionStateChanged(state: TranscriptionState) {}
+  public func onTranscriptionText(_ data: TranscriptionText) {}
 }
 
 /// Notified of one participant's streams, on the delivery queue.

@@ -221,6 +221,9 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .entryRequested(let guest): entryRequested(by: guest, in: session)
     case .entryRequestEnded(let guest, let admitted):
       if let admitted { entryResponded(guest.id, admitted) }
+    case .transcriptionChanged(let new): transcriptionChanged(to: new)
+    case .transcribed(let segment): transcribed(segment, in: session)
+    case .transcriptionFailed: notifyListeners { $0.onError(error: .TRANSCRIPTION_FAILED) }
     case .publishFailed(let stream, let error): publishingFailed(stream, error)
     case .failed(let error):  // of devices, the loudspeaker alone: a microphone says so itself
       notifyListeners { $0.onError(error: error.code == .device ? .ERROR_GET_AUDIO_MEDIA : VideoSDKError(error)) }

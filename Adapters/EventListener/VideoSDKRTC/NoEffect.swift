@@ -5,6 +5,9 @@ extension NoEffect {
 
   package static let recordingLook = NoEffect(
     "RecordingConfig, but for the size of the grid", why: "recordings are a grid of 1280×720")
+  static let transcriptionWebhook = NoEffect(
+    "TranscriptionConfig.webHookUrl", why: "no webhook is called; listeners are notified")
+  static let summary = NoEffect("SummaryConfig", why: "Koine writes no summaries")
   package static let webhook = NoEffect(
     "startRecording's webhookUrl", why: "no webhook is called; listeners are notified")
 }

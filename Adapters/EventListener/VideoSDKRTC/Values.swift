@@ -53,9 +53,12 @@ public enum VideoSDKError: Int, Sendable {
   case INVALID_LIVESTREAM_CONFIG = 4015
   case START_HLS_FAILED = 4016
   case STOP_HLS_FAILED = 4017
+  case START_TRANSCRIPTION_FAILED = 4031
+  case STOP_TRANSCRIPTION_FAILED = 4032
   case RECORDING_FAILED = 5001
   case LIVESTREAM_FAILED = 5002
   case HLS_FAILED = 5003
+  case TRANSCRIPTION_FAILED = 5007
   case ERROR_GET_VIDEO_MEDIA = 3011
   case ERROR_GET_AUDIO_MEDIA = 3012
   case ERROR_GET_DISPLAY_MEDIA = 3013
@@ -104,6 +107,9 @@ extension VideoSDKError {
     case .INVALID_LIVESTREAM_CONFIG: "the live stream's outputs are not valid"
     case .START_HLS_FAILED: "the HLS stream could not be started"
     case .STOP_HLS_FAILED: "the HLS stream could not be stopped"
+    case .START_TRANSCRIPTION_FAILED: "the transcription could not be started"
+    case .STOP_TRANSCRIPTION_FAILED: "the transcription could not be stopped"
+    case .TRANSCRIPTION_FAILED: "the transcription has failed"
     case .RECORDING_FAILED: "the recording has failed"
     case .LIVESTREAM_FAILED: "the live stream has failed"
     case .HLS_FAILED: "the HLS stream has failed"

@@ -28,6 +28,9 @@ extension DefaultAudioVideoFacade {
       let sender =
         roster.info(of: message.sender) ?? AttendeeInfo(attendeeId: message.sender, externalUserId: message.sender)
       messages.receive(topic: message.topic, payload: message.payload, from: sender, age: message.age)
+    case .transcriptionChanged(let new): transcriptionChanged(to: new)
+    case .transcribed(let segment): transcribed(segment)
+    case .transcriptionFailed(let failure): transcriptionFailed(failure, in: session)
     case .failed(let error): logger.error(msg: "\(error)")
     case .attributesChanged, .dominantSpeakerChanged, .tileRemoved: break  // told by other means here
     case .waitingForAdmission, .entryRequested, .entryRequestEnded: break  // meetings have no lobby

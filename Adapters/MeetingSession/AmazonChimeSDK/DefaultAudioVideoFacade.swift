@@ -23,6 +23,8 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     var connections = 0
     var isReconnecting = false
     var isPoor = false
+    /// Observers of transcripts were notified of a start and of no end.
+    var isTranscribed = false
     var unsent: [Koine.DataMessage] = []
     var reportsSources = false
     /// Keeps the facade from `stop()` to the end: observers are told of it even if the app releases its session at once.
@@ -33,6 +35,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   public let logger: any Logger
   let environment: MeetingEnvironment
   let audioVideoObservers: Observers<any AudioVideoObserver>
+  let transcriptObservers: Observers<any TranscriptEventObserver>
   let roster: Roster
   let speakers: ActiveSpeakers
   let tiles: TileRegistry
@@ -50,6 +53,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     self.logger = logger
     self.environment = environment
     audioVideoObservers = Observers(environment.delivery)
+    transcriptObservers = Observers(environment.delivery)
     speakers = ActiveSpeakers(environment)
     roster = Roster(environment.delivery, speakers: speakers)
     tiles = TileRegistry(environment.delivery, logger)

@@ -54,6 +54,9 @@ public protocol RealtimeControllerFacade: AnyObject {
   ///   - lifetimeMs: how long late joiners still receive the message, in milliseconds, at most five minutes.
   /// - Throws: `SendDataMessageError`. Before the start nothing is thrown, and nothing sent.
   func realtimeSendDataMessage(topic: String, data: Any, lifetimeMs: Int32) throws
+  /// Adds an observer of live transcription. The vendor declares this method and the next as optional.
+  func addRealtimeTranscriptEventObserver(observer: any TranscriptEventObserver)
+  func removeRealtimeTranscriptEventObserver(observer: any TranscriptEventObserver)
   func realtimeSetVoiceFocusEnabled(enabled: Bool) -> Bool
   func realtimeIsVoiceFocusEnabled() -> Bool
 }

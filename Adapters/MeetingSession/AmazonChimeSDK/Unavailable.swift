@@ -1,23 +1,5 @@
 // The vendor's types without an implementation in Koine. Code that uses one does not compile; the error gives the reason.
 
-/// Notified of transcripts of the meeting. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/TranscriptEventObserver.html)
-@available(*, unavailable, message: "nothing turns speech into text")
-public protocol TranscriptEventObserver {}
-
-/// A transcript of a part of the meeting. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/Transcript.html)
-@available(*, unavailable, message: "nothing turns speech into text")
-public final class Transcript {}
-
-/// Status of the meeting's transcription. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptionStatus.html)
-@available(*, unavailable, message: "nothing turns speech into text")
-public final class TranscriptionStatus {}
-
 /// Notified of an attendee's promotion from a replica meeting. Unavailable in Koine.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/PrimaryMeetingPromotionObserver.html)

@@ -3,15 +3,25 @@ import KoinePeer
 import KoineRoomClient
 import KoineRouter
 package import struct KoineSignaling.RoomService
+import KoineTokens
 
-// What stands beside the router: a recorder.
+// Services beside the router: a recorder, a transcriber.
 
 extension EmbeddedBackend: AttendedBackend {
-  package func attend(_ make: () -> RoomService) { host.attend(make) }
+  package func attend(as kind: String, _ make: () -> RoomService) { host.attend(as: kind, make) }
 
   package func send(_ answer: RoomService.Answer) { host.say(answer) }
 
   package var inside: any Backend { InsideBackend(scheduler: scheduler, capabilities: capabilities, clients: clients) }
+
+  /// A token signed with a fresh key: rooms inside the process accept any signature.
+  package func hiddenCredential(for room: String, name: String) throws -> String {
+    let now = NumericDate.ofSystemClock()
+    return try KoineToken(
+      room: room, name: name, rights: [.subscribe, .hidden], issued: now, expires: now + 10 * 365 * 86_400
+    )
+    .signed(with: SigningKey(generating: .p256))
+  }
 }
 
 /// The way into the rooms for what stands beside the router: it is where the router is, so no network is between them, and
@@ -36,14 +46,20 @@ private final class InsideBackend: Backend {
 
 extension EmbeddedRouterHost {
   /// From any thread.
-  func attend(_ make: () -> RoomService) {
-    let isNew = attendant.withLock { attendant in
-      guard attendant == nil else { return false }
-      attendant = make()
+  func attend(as kind: String, _ make: () -> RoomService) {
+    let isNew = attendants.withLock { attendants in
+      guard !attendants.contains(where: { $0.kind == kind }) else { return false }
+      attendants.append((kind, make()))
       return true
     }
     guard isNew else { return }
-    post { host in host.router?.setAttendant(host.attendant.withLock { $0 }) }
+    post { host in host.router?.setAttendant(host.attendant) }
+  }
+
+  /// All services as one; nil: there is none.
+  var attendant: RoomService? {
+    let services = attendants.withLock { $0.map(\.service) }
+    return services.count > 1 ? RoomService(combining: services) : services.first
   }
 
   /// From any thread.

@@ -23,7 +23,8 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   var participantLimit: Int?
   let refusals = Refusals()
   private let authorization: Authorization
-  let attendant = Lock<RoomService?>(nil)
+  /// Co-located services, in the order in which they were added.
+  let attendants = Lock<[(kind: String, service: RoomService)]>([])
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
   var signaling: SignalingHost?
@@ -110,7 +111,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [address])
     configuration.authorization = authorization
     configuration.admission = refusals.policy
-    configuration.attendant = attendant.withLock { $0 }
+    configuration.attendant = attendant
     if let participantLimit { configuration.limits.participants = participantLimit }
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }
     return SignalingHost(
@@ -141,9 +142,9 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   /// Time has ended.
   func dissolve() {
     (signaling, owners) = (nil, [:])
-    let gone = attendant.withLock { attendant in
-      defer { attendant = nil }
-      return attendant
+    let gone = attendants.withLock { attendants in
+      defer { attendants = [] }
+      return attendants
     }
     withExtendedLifetime(gone) {}  // let go of outside the lock
   }

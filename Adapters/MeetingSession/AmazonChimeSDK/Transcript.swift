@@ -1,0 +1,236 @@
+import Foundation
+import Koine
+
+// Live transcription: the text of the room's transcript service. An app's own back end starts it (`StartMeetingTranscription`); here
+// `TranscriptionService.start`, a participant of another style, or a test (`TestRoom.startTranscription`) does.
+// https://docs.aws.amazon.com/chime-sdk/latest/dg/meeting-transcription.html
+
+/// Hears of the meeting's transcription, on the delivery queue.
+public protocol TranscriptEventObserver: AnyObject {
+  /// - Parameter transcriptEvent: a `Transcript` or a `TranscriptionStatus`.
+  func transcriptEventDidReceive(transcriptEvent: any TranscriptEvent)
+}
+
+/// A `Transcript` or a `TranscriptionStatus`.
+public protocol TranscriptEvent {}
+
+public enum TranscriptionStatusType: Int, CustomStringConvertible, Sendable {
+  /// `interrupted` and `resumed` are not reported here: the transcript service is where the room is.
+  case unknown, started, interrupted, resumed, stopped, failed
+  public var description: String {
+    ["unknown", "started", "interrupted", "resumed", "stopped", "failed"][rawValue]
+  }
+}
+
+/// A change of the transcription. A late joiner receives `started`.
+public final class TranscriptionStatus: TranscriptEvent, Sendable {
+  public let type: TranscriptionStatusType
+  /// In milliseconds since 1970.
+  public let eventTimeMs: Int64
+  /// Empty here: a room has no region.
+  public let transcriptionRegion: String
+  /// JSON in the form of the vendor's `TranscriptionConfiguration`, with the language.
+  public let transcriptionConfiguration: String
+  /// Why it has failed.
+  public let message: String?
+
+  public init(
+    type: TranscriptionStatusType, eventTimeMs: Int64, transcriptionRegion: String, transcriptionConfiguration: String,
+    message: String?
+  ) {
+    (self.type, self.eventTimeMs, self.message) = (type, eventTimeMs, message)
+    (self.transcriptionRegion, self.transcriptionConfiguration) = (transcriptionRegion, transcriptionConfiguration)
+  }
+}
+
+/// Recognised text.
+public final class Transcript: TranscriptEvent, Sendable {
+  public let results: [TranscriptResult]
+
+  public init(results: [TranscriptResult]) { self.results = results }
+}
+
+/// An utterance as far as it has been recognised. A later result with the same id replaces it.
+public final class TranscriptResult: Sendable {
+  public let resultId: String
+  /// Nil here: each attendee is transcribed on its own.
+  public let channelId: String?
+  public let isPartial: Bool
+  /// In milliseconds since 1970.
+  public let startTimeMs: Int64
+  /// In milliseconds since 1970.
+  public let endTimeMs: Int64
+  /// One here.
+  public let alternatives: [TranscriptAlternative]
+  /// A BCP 47 tag; nil: not known.
+  public let languageCode: String?
+  /// Nil here: the language is given, or the transcriber's own finding in `languageCode`.
+  public let languageIdentification: [TranscriptLanguageWithScore]?
+
+  public init(
+    resultId: String, channelId: String?, isPartial: Bool, startTimeMs: Int64, endTimeMs: Int64,
+    alternatives: [TranscriptAlternative], languageCode: String?, languageIdentification: [TranscriptLanguageWithScore]?
+  ) {
+    (self.resultId, self.channelId, self.isPartial) = (resultId, channelId, isPartial)
+    (self.startTimeMs, self.endTimeMs, self.alternatives) = (startTimeMs, endTimeMs, alternatives)
+    (self.languageCode, self.languageIdentification) = (languageCode, languageIdentification)
+  }
+}
+
+public final class TranscriptAlternative: Sendable {
+  public let items: [TranscriptItem]
+  /// Nil here: no transcriber finds entities.
+  public let entities: [TranscriptEntity]?
+  /// The whole text.
+  public let transcript: String
+
+  public init(items: [TranscriptItem], transcript: String, entities: [TranscriptEntity]?) {
+    (self.items, self.entities, self.transcript) = (items, entities, transcript)
+  }
+}
+
+public enum TranscriptItemType: Int, CaseIterable, CustomStringConvertible, Sendable {
+  case unknown, pronunciation, punctuation
+  public var description: String { ["unknown", "pronunciation", "punctuation"][rawValue] }
+}
+
+/// A word or a punctuation mark. Its attendee is the speaker.
+public final class TranscriptItem: Sendable {
+  public let type: TranscriptItemType
+  /// In milliseconds since 1970. The utterance's, if the transcriber does not know the words' times.
+  public let startTimeMs: Int64
+  public let endTimeMs: Int64
+  public let attendee: AttendeeInfo
+  public let content: String
+  /// False here: no vocabulary is filtered.
+  public let vocabularyFilterMatch: Bool
+  /// Nil here: partial results are not stabilised.
+  public let stable: Bool?
+  /// 0...1; nil: not known.
+  public let confidence: Double?
+
+  public init(
+    type: TranscriptItemType, startTimeMs: Int64, endTimeMs: Int64, attendee: AttendeeInfo, content: String,
+    vocabularyFilterMatch: Bool, stable: Bool?, confidence: Double?
+  ) {
+    (self.type, self.startTimeMs, self.endTimeMs, self.attendee) = (type, startTimeMs, endTimeMs, attendee)
+    (self.content, self.vocabularyFilterMatch) = (content, vocabularyFilterMatch)
+    (self.stable, self.confidence) = (stable, confidence)
+  }
+}
+
+/// A name, a number or another entity in a text. For apps' own tests: no transcriber here finds any.
+public final class TranscriptEntity: Sendable {
+  public let type: String
+  public let content: String
+  public let category: String
+  public let confidence: Double?
+  public let startTimeMs: Int64
+  public let endTimeMs: Int64
+
+  public init(
+    type: String, content: String, category: String, confidence: Double?, startTimeMs: Int64, endTimeMs: Int64
+  ) {
+    (self.type, self.content, self.category, self.confidence) = (type, content, category, confidence)
+    (self.startTimeMs, self.endTimeMs) = (startTimeMs, endTimeMs)
+  }
+}
+
+/// A language with its probability. For apps' own tests.
+public final class TranscriptLanguageWithScore: Sendable {
+  public let languageCode: String
+  public let score: Double
+
+  public init(languageCode: String, score: Double) { (self.languageCode, self.score) = (languageCode, score) }
+}
+
+// MARK: Observers
+
+/// A method that the vendor's protocol declares as optional: code calls it with and without a question mark.
+public struct TranscriptEventObserverMethod {
+  fileprivate let call: (any TranscriptEventObserver) -> Void
+  public func callAsFunction(observer: any TranscriptEventObserver) { call(observer) }
+}
+
+extension RealtimeControllerFacade {
+  /// For `audioVideo.addRealtimeTranscriptEventObserver?(observer: self)`.
+  public var addRealtimeTranscriptEventObserver: TranscriptEventObserverMethod? {
+    TranscriptEventObserverMethod { self.addRealtimeTranscriptEventObserver(observer: $0) }
+  }
+  /// For `audioVideo.removeRealtimeTranscriptEventObserver?(observer: self)`.
+  public var removeRealtimeTranscriptEventObserver: TranscriptEventObserverMethod? {
+    TranscriptEventObserverMethod { self.removeRealtimeTranscriptEventObserver(observer: $0) }
+  }
+}
+
+extension DefaultAudioVideoFacade {
+  public func addRealtimeTranscriptEventObserver(observer: any TranscriptEventObserver) {
+    transcriptObservers.add(observer)
+  }
+
+  public func removeRealtimeTranscriptEventObserver(observer: any TranscriptEventObserver) {
+    transcriptObservers.remove(observer)
+  }
+
+  // MARK: On the delivery queue
+
+  func transcriptionChanged(to new: RoomTranscription) {
+    let isActive = new.state == .on || new.state == .stopping
+    let hasChanged = state.withLock { state in
+      defer { state.isTranscribed = isActive }
+      return state.isTranscribed != isActive
+    }
+    if hasChanged { notifyOfTranscription(isActive ? .started : .stopped, new.language) }
+  }
+
+  func transcriptionFailed(_ failure: Failure, in session: Session) {
+    notifyOfTranscription(.failed, session.transcription.language, failure.message)
+  }
+
+  private func notifyOfTranscription(_ type: TranscriptionStatusType, _ language: String, _ message: String? = nil) {
+    let settings = language.isEmpty ? [:] : ["LanguageCode": language]
+    let json = try? JSONSerialization.data(withJSONObject: ["EngineTranscribeSettings": settings])
+    let status = TranscriptionStatus(
+      type: type, eventTimeMs: environment.timestampMs, transcriptionRegion: "",
+      transcriptionConfiguration: json.map { String(decoding: $0, as: UTF8.self) } ?? "", message: message)
+    transcriptObservers.notify { $0.transcriptEventDidReceive(transcriptEvent: status) }
+  }
+
+  func transcribed(_ segment: TranscriptSegment) {
+    let attendee =
+      roster.info(of: segment.participant)
+      ?? AttendeeInfo(attendeeId: segment.participant, externalUserId: segment.participant)
+    let alternative = TranscriptAlternative(
+      items: items(of: segment, by: attendee), transcript: segment.text, entities: nil)
+    let result = TranscriptResult(
+      resultId: segment.id, channelId: nil, isPartial: !segment.isFinal, startTimeMs: milliseconds(segment.start),
+      endTimeMs: milliseconds(segment.end), alternatives: [alternative],
+      languageCode: segment.language.isEmpty ? nil : segment.language, languageIdentification: nil)
+    let transcript = Transcript(results: [result])
+    transcriptObservers.notify { $0.transcriptEventDidReceive(transcriptEvent: transcript) }
+  }
+
+  private func milliseconds(_ tick: Tick) -> Int64 {
+    environment.timestampMs - (environment.now - tick).nanoseconds / 1_000_000
+  }
+
+  /// Words with the transcriber's times; without them, the text's own words with the times of the utterance.
+  private func items(of segment: TranscriptSegment, by attendee: AttendeeInfo) -> [TranscriptItem] {
+    let words =
+      segment.words.isEmpty
+      ? segment.text.split(whereSeparator: \.isWhitespace).map {
+        TranscriptWord(text: String($0), start: segment.start, end: segment.end)
+      } : segment.words
+    return words.flatMap { word in
+      let marks = String(word.text.reversed().prefix { $0.isPunctuation }.reversed())
+      let parts: [(TranscriptItemType, String)] = [
+        (.pronunciation, String(word.text.dropLast(marks.count))), (.punctuation, marks),
+      ]
+      return parts.filter { !$0.1.isEmpty }.map { type, content in
+        TranscriptItem(
+          type: type, startTimeMs: milliseconds(word.start), endTimeMs: milliseconds(word.end), attendee: attendee,
+          content: content, vocabularyFilterMatch: false, stable: nil, confidence: word.confidence)
+      }
+    }
+  }
+}
