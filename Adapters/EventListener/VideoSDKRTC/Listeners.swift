@@ -1,6 +1,9 @@
 /// Hears of a meeting, on the delivery queue (main unless the app chose otherwise). Implement what you need.
 public protocol MeetingEventListener: AnyObject {
   func onMeetingJoined()
+  /// Called in addition to `onMeetingJoined()`, as in later versions of the vendor's SDK.
+  /// - Parameter switchMeetingId: the id of the meeting after `Meeting.switchTo`; nil after `join`.
+  func onMeetingJoined(switchMeetingId: String?)
   func onMeetingLeft()
   func onParticipantJoined(_ participant: Participant)
   func onParticipantLeft(_ participant: Participant)
@@ -41,10 +44,15 @@ public protocol MeetingEventListener: AnyObject {
   /// A participant's admission has been decided: `decision` is `allowed` or `denied`. Called on the client of that participant
   /// and on clients that may decide.
   func onEntryResponded(id: String, decision: String)
+  /// `Meeting.pauseAllStreams` has paused the remote participants' streams: `audio`, `video`, `share`, or `all` of them.
+  func onPausedAllStreams(kind: String)
+  /// `Meeting.resumeAllStreams` has resumed them.
+  func onResumedAllStreams(kind: String)
 }
 
 extension MeetingEventListener {
   public func onMeetingJoined() {}
+  public func onMeetingJoined(switchMeetingId: String?) {}
   public func onMeetingLeft() {}
   public func onParticipantJoined(_ participant: Participant) {}
   public func onParticipantLeft(_ participant: Participant) {}
@@ -72,6 +80,8 @@ extension MeetingEventListener {
   public func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool) {}
   public func onEntryRequested(id: String, name: String, allow: @escaping () -> Void, deny: @escaping () -> Void) {}
   public func onEntryResponded(id: String, decision: String) {}
+  public func onPausedAllStreams(kind: String) {}
+  public func onResumedAllStreams(kind: String) {}
 }
 
 /// Hears of one participant's streams, on the delivery queue.

@@ -1,13 +1,27 @@
-// How recordings look. The grid's size counts; the rest is kept.
+import CrossVendorConventions
+import Koine
 
+// How recordings and playlists look.
+
+/// The video that is large, or shown where not all are: the active speaker's, or the pinned participants'.
 public enum ConfigLayoutPriority: String, Sendable { case SPEAKER, PIN }
+
+/// `GRID`: tiles of the same size. `SPOTLIGHT`: the video with priority alone. `SIDEBAR`: the video with priority is large, with the
+/// others in a column on the right (in `portrait`, in a row below). A shared screen is large in each of them.
 public enum ConfigLayoutGrid: String, Sendable { case GRID, SPOTLIGHT, SIDEBAR }
+
+/// The color around the videos: black, white, or dark grey.
 public enum ConfigTheme: String, Sendable { case DEFAULT, LIGHT, DARK }
+
 public enum ConfigMode: String, Sendable {
   case video_and_audio = "video-and-audio"
   case audio
 }
+
+/// The size of the video: 1,920×1,080 (`high`), 1,280×720 (`med`) or 640×360 pixels (`low`).
 public enum ConfigQuality: String, Sendable { case high, med, low }
+
+/// Whether the video is wider than high, or higher than wide.
 public enum ConfigOrientation: String, Sendable { case landscape, portrait }
 
 /// The names of the first releases.
@@ -57,6 +71,35 @@ public class RecordingConfig {
 }
 
 public class HLSConfig: RecordingConfig {}
+
+extension RecordingConfig {
+  var look: OutputLook {
+    var look = OutputLook()
+    look.layout =
+      switch layout.type {
+      case .GRID: .grid
+      case .SPOTLIGHT: .spotlight
+      case .SIDEBAR: .sidebar
+      }
+    look.priority = layout.priority == .PIN ? .pinned : .speaker
+    look.backgroundColor =
+      switch theme {
+      case .DEFAULT: 0x000000
+      case .LIGHT: 0xFFFFFF
+      case .DARK: 0x202124
+      }
+    let (long, short) =
+      switch quality {
+      case .high: (1_920, 1_080)
+      case .med: (1_280, 720)
+      case .low: (640, 360)
+      }
+    look.size =
+      orientation == .portrait ? .init(width: short, height: long) : .init(width: long, height: short)
+    look.hasVideo = mode != .audio
+    return look
+  }
+}
 
 /// Empty where there is none.
 public class HLSUrl {
