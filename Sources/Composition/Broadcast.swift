@@ -149,7 +149,11 @@ private final class RawStream: OutgoingStream {
       output.render(picture)
       if waits { output.flush() }
     }
-    try sound.start(on: soundLane) { output.play($0) }
+    let soundWaits = waits && pictures == nil
+    try sound.start(on: soundLane) { block in
+      output.play(block)
+      if soundWaits { output.flush() }
+    }
   }
 
   func stop() {

@@ -6,11 +6,14 @@ public import Koine
 public struct RoomArrangement: Sendable, Hashable {
   /// What decides about the videos, besides the videos themselves.
   public struct Rules: Sendable, Hashable {
+    /// The shape of the layout.
     public var layout: RecordingRequest.Layout
+    /// The video that is large, or shown where not all are.
     public var priority: RecordingRequest.Priority
     /// Most videos that are shown at a time; nil: all.
     public var limit: Int?
 
+    /// Creates rules. The default is a grid of all videos.
     public init(
       layout: RecordingRequest.Layout = .grid, priority: RecordingRequest.Priority = .speaker, limit: Int? = nil
     ) {
@@ -20,13 +23,16 @@ public struct RoomArrangement: Sendable, Hashable {
 
   /// A video with its place.
   public struct Place: Sendable, Hashable {
+    /// The video.
     public let track: Track
+    /// Its place in the frame.
     public let tile: TileLayout.Tile
   }
 
   /// The videos that are shown. The first one is large, if one is.
   public let places: [Place]
 
+  /// Arranges the videos of a room.
   /// - Parameters:
   ///   - videos: the videos of the room, in the order in which they began.
   ///   - speaker: the dominant speaker.

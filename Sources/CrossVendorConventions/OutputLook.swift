@@ -5,11 +5,13 @@ public struct OutputLook: Hashable, Sendable {
   /// Width and height of a video, in pixels.
   public struct Size: Hashable, Sendable {
     public var width, height: Int
+    /// Creates a size.
     public init(width: Int, height: Int) { (self.width, self.height) = (width, height) }
   }
 
   /// Nil: the service's own layout.
   public var layout: RecordingRequest.Layout?
+  /// The video that is large, or shown where not all are.
   public var priority = RecordingRequest.Priority.speaker
   /// The color around the videos, as 0xRRGGBB; nil: the service's own.
   public var backgroundColor: UInt32?

@@ -10,6 +10,7 @@ public struct OutputRequest: Hashable, Sendable {
   /// The number of participants that are shown at a time, 1...100.
   public var shownParticipants: Int
   public var destinations: [URL]
+  /// How the output looks.
   public var look = OutputLook()
 
   public init(shownParticipants: Int, destinations: [URL]) {

@@ -227,7 +227,8 @@ private final class CodedPlace: @unchecked Sendable {
     switch kind {
     case .mp4:
       av_dict_set(&options, "movflags", "frag_keyframe+empty_moov+default_base_moof", 0)
-      if !plan.hasVideo { av_dict_set(&options, "frag_duration", "1000000", 0) }  // audio has no key frames; in microseconds
+      // Audio has no key frames that could begin fragments. In microseconds.
+      if !plan.hasVideo { av_dict_set(&options, "frag_duration", "1000000", 0) }
       context.pointee.flags |= AVFMT_FLAG_FLUSH_PACKETS
     case .hls:
       av_dict_set(&options, "hls_time", "\(plan.keyFrameInterval.inSeconds)", 0)

@@ -64,7 +64,8 @@ import Testing
     rules.spaceIsLeft = { false }
     let service = service(rules)
     for number in 0..<120 {
-      service.handle(.init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: requestPayload()))
+      service.handle(
+        .init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: requestPayload()))
     }
     #expect(said.withLock { $0.count } == 120)
     #expect(logged.withLock { $0.count } == 3)

@@ -23,6 +23,12 @@ enum Examples {
   static let data = ReceivedMessage(
     sender: "ana", topic: "chat", payload: Array(0...255), id: "m1", order: 9, age: .milliseconds(12), isDirected: true)
 
+  static let retained = {
+    var message = DataMessage(topic: "t", payload: [1])
+    (message.isRetained, message.returnsToSender) = (true, true)
+    return message
+  }()
+
   static let client: [ClientMessage] = [
     .join(
       Join(
@@ -49,6 +55,7 @@ enum Examples {
     .answerKnock(participant: "eva", admitted: false, number: 7),
     .muteOther(Track.ID(participant: "ben", track: "mic")), .renew(credential: "newer"),
     .answerRing(id: "r1", .accepted), .answerRing(id: "r1", .declined),
+    .data(SendData(retained, id: "3")),
     .data(SendData(DataMessage(topic: "t", payload: [0xFF], isPersistent: true), id: "2")),
     .publish(
       Publish(
