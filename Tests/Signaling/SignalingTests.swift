@@ -55,8 +55,8 @@ enum Examples {
     .answerKnock(participant: "eva", admitted: false, number: 7),
     .muteOther(Track.ID(participant: "ben", track: "mic")), .renew(credential: "newer"),
     .answerRing(id: "r1", .accepted), .answerRing(id: "r1", .declined),
-    .data(SendData(retained, id: "3")),
     .data(SendData(DataMessage(topic: "t", payload: [0xFF], isPersistent: true), id: "2")),
+    .data(SendData(retained, id: "3")),
     .publish(
       Publish(
         request: 2,
