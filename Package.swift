@@ -204,14 +204,13 @@ let package = Package(
       ]),
 
     // Layer 8
-    adapter("WebRTC", path: "Adapters/EventListener/WebRTC", dependencies: ["Koine", "KoineUIKit"]),
+    adapter("WebRTC", path: "Adapters/EventListener/WebRTC", dependencies: ["Koine", "KoineUIKit", "KoineCoreVideo"]),
     adapter("Mediasoup", path: "Adapters/EventListener/Mediasoup", dependencies: []),
     adapter(
       "VideoSDKRTC", path: "Adapters/EventListener/VideoSDKRTC",
       dependencies: [
         "CrossVendorConventions", "Koine", "KoineBackends", "KoineComposition", "KoineTokens", "WebRTC", "Mediasoup",
-        "KoineUIKit",
-        "KoineAVFoundation",
+        "KoineUIKit", "KoineAVFoundation", "KoineCoreVideo",
       ]),
     adapter(
       "AmazonChimeSDK", path: "Adapters/MeetingSession/AmazonChimeSDK",

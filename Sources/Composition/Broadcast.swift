@@ -12,13 +12,14 @@ public final class Broadcast: Sendable {
   /// - Parameters:
   ///   - bitrate: of the pictures, in bit/s.
   ///   - soundBitrate: in bit/s.
+  ///   - hasVideo: whether the output gets video.
   ///   - keyFrameInterval: between pictures that stand for themselves, at most; nil: what the output needs.
   ///   - onReadable: called at most once, on a lane, when others can open what the output has taken so far.
   ///   - onFailure: called at most once, on a lane, when the output breaks before `stop`, which is to follow, and may be
   ///     called from it.
   public init(
     of composition: Composition, to output: any BroadcastOutput, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000,
-    keyFrameInterval: Duration? = nil, onReadable: (@Sendable () -> Void)? = nil,
+    hasVideo: Bool = true, keyFrameInterval: Duration? = nil, onReadable: (@Sendable () -> Void)? = nil,
     onFailure: (@Sendable (any Error) -> Void)? = nil
   ) throws {
     let interval = [keyFrameInterval, output.keyFrameInterval].compactMap { $0 }.min()
@@ -26,6 +27,7 @@ public final class Broadcast: Sendable {
       width: composition.width, height: composition.height, framesPerSecond: composition.framesPerSecond,
       bitrate: bitrate, soundBitrate: soundBitrate, channels: composition.channels)
     if let interval { plan.keyFrameInterval = interval }
+    plan.hasVideo = hasVideo
     self.output = output
     // An output tells it on the thread that writes, which `stop` waits for.
     let lane = composition.world.backend.scheduler.lane("broadcast")
@@ -33,7 +35,7 @@ public final class Broadcast: Sendable {
     if let onFailure { output.onFailure { error in lane.post { onFailure(error) } } }
     stream =
       if let output = output as? any RawBroadcastOutput {
-        RawStream(of: composition, to: output)
+        RawStream(of: composition, to: output, hasVideo: hasVideo)
       } else {
         CodedStream(of: composition, to: output, plan, keyFrameInterval: interval)
       }
@@ -62,7 +64,7 @@ private protocol OutgoingStream: Sendable {
 
 /// Coded here.
 private final class CodedStream: OutgoingStream {
-  private let pictures: VideoSendPipeline
+  private let pictures: VideoSendPipeline?
   private let sound: AudioSendPipeline
 
   init(
@@ -78,20 +80,22 @@ private final class CodedStream: OutgoingStream {
     var audio = AudioSendSettings()
     (audio.bitrate, audio.channels) = (plan.soundBitrate, plan.channels)
     audio.usesFEC = false  // files and streams over TCP lose no packets
-    pictures = VideoSendPipeline(
-      source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames)
+    pictures =
+      plan.hasVideo
+      ? VideoSendPipeline(
+        source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames) : nil
     sound = AudioSendPipeline(
       source: composition.makeAudioSource(), settings: audio, scheduler: scheduler, output: frames)
-    frames.follow(pictures)
+    if let pictures { frames.follow(pictures) }
   }
 
   func start() throws {
-    try pictures.start()
+    try pictures?.start()
     try sound.start()
   }
 
   func stop() {
-    pictures.stop()
+    pictures?.stop()
     sound.stop()
   }
 }
@@ -126,14 +130,14 @@ private final class OutputFrames: FrameOutput, Sendable {
 
 /// Coded by the output.
 private final class RawStream: OutgoingStream {
-  private let pictures: any VideoSource
+  private let pictures: (any VideoSource)?
   private let sound: any AudioSource
   private let output: any RawBroadcastOutput
   private let pictureLane, soundLane: Lane
 
-  init(of composition: Composition, to output: any RawBroadcastOutput) {
+  init(of composition: Composition, to output: any RawBroadcastOutput, hasVideo: Bool) {
     self.output = output
-    (pictures, sound) = (composition.makeVideoSource(), composition.makeAudioSource())
+    (pictures, sound) = (hasVideo ? composition.makeVideoSource() : nil, composition.makeAudioSource())
     let scheduler = composition.world.backend.scheduler
     (pictureLane, soundLane) = (scheduler.lane("composition"), scheduler.lane("mixed sound"))
   }
@@ -141,15 +145,19 @@ private final class RawStream: OutgoingStream {
   func start() throws {
     let output = output
     let waits = pictureLane.scheduler.kind == .virtual
-    try pictures.start(on: pictureLane) { picture in
+    try pictures?.start(on: pictureLane) { picture in
       output.render(picture)
       if waits { output.flush() }
     }
-    try sound.start(on: soundLane) { output.play($0) }
+    let soundWaits = waits && pictures == nil
+    try sound.start(on: soundLane) { block in
+      output.play(block)
+      if soundWaits { output.flush() }
+    }
   }
 
   func stop() {
-    pictures.stop()
+    pictures?.stop()
     sound.stop()
   }
 }

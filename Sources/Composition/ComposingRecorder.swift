@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Dispatch
 public import Koine
 import KoineMediaEngine
@@ -16,7 +17,8 @@ public struct ComposingRecorder: RoomRecorder {
     -> any RoomRecording
   {
     let credential = try request.credential ?? Self.pass(for: request.room)
-    let room = ComposedRoom(request, of: ComposedRoom.session(request, credential: credential, in: world), in: world)
+    let session = ComposedRoom.session(request, credential: credential, in: world)
+    let room = ComposedRoom(request, of: session, pins: PinList(of: session), in: world)
     do {
       try await room.session.join()
     } catch {
@@ -64,8 +66,9 @@ final class ComposedRoom: RoomRecording, Sendable {
 
   let session: Session
   private let composition: Composition
-  private let layout: RecordingRequest.Layout
-  private let people: Int
+  private let pins: PinList
+  private let rules: RoomArrangement.Rules
+  private let recordsVideo: Bool
   private let showsNames: Bool
   private let bitrate: Int
   private let patience: Duration
@@ -78,16 +81,18 @@ final class ComposedRoom: RoomRecording, Sendable {
 
   /// - Parameter session: perhaps in the room already, and others' too; the caller is on the delivery queue then.
   init(
-    _ request: RecordingRequest, of session: Session, in world: World,
+    _ request: RecordingRequest, of session: Session, pins: PinList, in world: World,
     onFailure: @escaping @Sendable () -> Void = {}
   ) {
-    self.session = session
-    (layout, people, bitrate) = (request.layout, request.people ?? .max, request.bitrate)
+    (self.session, self.pins) = (session, pins)
+    rules = RoomArrangement.Rules(layout: request.layout, priority: request.priority, limit: request.people)
+    (bitrate, recordsVideo) = (request.bitrate, request.recordsVideo)
     (patience, showsNames) = (request.patience, request.showsNames)
     lane = world.backend.scheduler.lane("recorder")
     self.onFailure = onFailure
     composition = Composition(
-      width: request.width, height: request.height, framesPerSecond: request.framesPerSecond, in: world)
+      width: request.width, height: request.height, framesPerSecond: request.framesPerSecond,
+      background: Color(rgb: request.backgroundColor), in: world)
     let observation = session.observe { [weak self] event in self?.handle(event) }
     state.withLock { state in
       state.observation = observation
@@ -115,8 +120,8 @@ final class ComposedRoom: RoomRecording, Sendable {
       for output in outputs {
         begun.append(
           try Broadcast(
-            of: composition, to: output, bitrate: bitrate, onReadable: begun.isEmpty ? onReadable : nil,
-            onFailure: { [weak self] in self?.fail($0) }))
+            of: composition, to: output, bitrate: bitrate, hasVideo: recordsVideo,
+            onReadable: begun.isEmpty ? onReadable : nil, onFailure: { [weak self] in self?.fail($0) }))
       }
     } catch {
       for broadcast in begun { try? broadcast.stop() }
@@ -227,6 +232,7 @@ final class ComposedRoom: RoomRecording, Sendable {
     case .dominantSpeakerChanged(let leader):
       state.withLock { $0.leader = leader }
       layOut()
+    case .messageReceived(let message): if message.topic == Convention.pin { layOut() }
     case .stateChanged(.ended(let reason)):
       if reason == .lost { recordFailure(Failure(.unreachable, "the connection to the room was lost")) }
       endRecording()
@@ -254,6 +260,7 @@ final class ComposedRoom: RoomRecording, Sendable {
   }
 
   private func show(_ stream: Track, _ isThere: Bool) {
+    guard recordsVideo else { return }
     state.withLock { state in
       if !isThere {
         state.pictures.removeAll { $0.id == stream.id }
@@ -267,13 +274,12 @@ final class ComposedRoom: RoomRecording, Sendable {
   /// Lays out the shown streams. Streams that are not shown are not decoded either.
   private func layOut() {
     let (pictures, leader, shown) = state.withLock { ($0.pictures, $0.leader, $0.shown) }
-    let large =
-      pictures.last { $0.kind == .screen }
-      ?? (layout == .speaker ? pictures.first { $0.id.participant == leader } ?? pictures.first : nil)
-    let ordered = ((large.map { [$0] } ?? []) + pictures.filter { $0.id != large?.id }).prefix(people)
-    let new = ordered.map(\.id)
+    let arrangement = RoomArrangement(
+      of: pictures, by: rules, speaker: leader, pinned: pins.pinned, width: Double(composition.width),
+      height: Double(composition.height))
+    let new = arrangement.places.map(\.track.id)
     for id in shown where !new.contains(id) { hide(id) }
-    for stream in ordered where !shown.contains(stream.id) {
+    for stream in arrangement.places.map(\.track) where !shown.contains(stream.id) {
       let (id, name) = (stream.id, stream.id.description)
       guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.pictureInput(name) else {
         continue
@@ -283,13 +289,11 @@ final class ComposedRoom: RoomRecording, Sendable {
       session.attach(inlet as any VideoSink, to: id)
     }
     state.withLock { $0.shown = new }
-    let places = TileLayout(
-      width: Double(composition.width), height: Double(composition.height), count: ordered.count,
-      hasLarge: large != nil && ordered.count > 1)
-    for (stream, place) in zip(ordered, places.all) {
-      let name = stream.id.description
-      var slot = Slot(name, x: place.x, y: place.y, width: place.width, height: place.height)
-      if showsNames { slot.label = session.participants.first { $0.id == stream.id.participant }?.name }
+    for place in arrangement.places {
+      let (id, tile) = (place.track.id, place.tile)
+      let name = id.description
+      var slot = Slot(name, x: tile.x, y: tile.y, width: tile.width, height: tile.height)
+      if showsNames { slot.label = session.participants.first { $0.id == id.participant }?.name }
       composition.change(name, to: slot)
     }
   }

@@ -76,7 +76,7 @@ final class RecordingJob: Sendable {
   // MARK: On the delivery queue
 
   private func enter() {
-    let room = ComposedRoom(request, of: sharedSession.session, in: world) { [weak self] in
+    let room = ComposedRoom(request, of: sharedSession.session, pins: sharedSession.pins, in: world) { [weak self] in
       guard let self else { return }
       world.delivery.deliver { [weak self] in self?.broke() }
     }

@@ -32,8 +32,10 @@ public final class RecordingService: Sendable {
     public var startsPerMinute = Int.max
     /// Most recordings at a time. Each encodes one video and one audio stream; a room is decoded once for all of its recordings.
     public var limit: Int
-    /// Settings of recordings, except the room and the number of shown participants.
+    /// Settings of recordings, except the room and the number of shown participants, where a request chooses nothing else.
     public var look = RecordingRequest(room: "")
+    /// The largest video that a request may choose, in pixels.
+    public var pixelLimit = 1_920 * 1_080
 
     public init(folder: URL? = nil, sendsOn: Bool = true, limit: Int = .max) {
       (self.folder, self.sendsOn, self.limit) = (folder, sendsOn, limit)
@@ -123,6 +125,10 @@ public final class RecordingService: Sendable {
       try spend(kind, in: room)
       var request = rules.look
       (request.room, request.people) = (room, wish.shownParticipants)
+      wish.look.apply(to: &request)
+      if let size = wish.look.size, size.width * size.height > rules.pixelLimit {
+        throw Refusal(reason: "a video of \(size.width)×\(size.height) pixels is larger than permitted")
+      }
       let sharedSession = try makeSharedSession(for: request)
       let recording = RecordingJob(
         kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: message.sender,

@@ -15,6 +15,7 @@ final class SharedRecorderSession: Sendable {
 
   let world: World
   let session: Session
+  let pins: PinList
   private let isFree: @Sendable (SharedRecorderSession) -> Void
   private let state = Lock(State())
 
@@ -24,6 +25,7 @@ final class SharedRecorderSession: Sendable {
     self.world = world
     self.isFree = isFree
     session = ComposedRoom.session(request, credential: request.credential ?? "", in: world)
+    pins = PinList(of: session)
   }
 
   /// For one more.

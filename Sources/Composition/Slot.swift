@@ -52,5 +52,12 @@ public struct Color: Sendable, Hashable {
     v = UInt8(128 + (112.439 * r - 94.154 * g - 18.285 * b) / 256)
   }
 
+  /// - Parameter rgb: 0xRRGGBB.
+  public init(rgb: UInt32) {
+    self.init(
+      red: UInt8(truncatingIfNeeded: rgb >> 16), green: UInt8(truncatingIfNeeded: rgb >> 8),
+      blue: UInt8(truncatingIfNeeded: rgb))
+  }
+
   public static let black = Color(red: 0, green: 0, blue: 0)
 }

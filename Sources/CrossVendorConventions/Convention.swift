@@ -26,6 +26,8 @@ public enum Convention {
   public static let playlist = "koine.playlist"
   /// The participant's mode, in styles that have several.
   public static let mode = "koine.mode"
+  /// "1": the participant is leaving for another room.
+  public static let switching = "koine.switching"
 
   // MARK: Topics of messages that a room accepts only from participants that may moderate
 
@@ -50,6 +52,9 @@ public enum Convention {
   public static let pin = "koine.pin"
   /// Real-time text, while it is typed.
   public static let text = "koine.text"
+  /// The prefix of the topic of a value that the participants share: a retained message (`DataMessage.isRetained`). The value's key
+  /// follows. The payload is a number of the sender's choice, a space, and the value as UTF-8; an empty payload removes the value.
+  public static let store = "koine.store."
   /// The prefix of a data channel's topic; the channel's number follows.
   public static let channel = "koine.channel."
 

@@ -1,8 +1,8 @@
 public import Foundation
 public import Koine
 
-/// A request to a co-located recording service. Its payload is lines of text: the number of participants to be shown, then the
-/// destinations. A service that writes to a folder of its own ignores file destinations.
+/// A request to a co-located recording service. Its payload is lines of text: the number of participants to be shown with the words of
+/// the look, then the destinations. A service that writes to a folder of its own ignores file destinations.
 public struct OutputRequest: Hashable, Sendable {
   /// The largest number of destinations in one request.
   public static let destinationLimit = 8
@@ -10,6 +10,8 @@ public struct OutputRequest: Hashable, Sendable {
   /// The number of participants that are shown at a time, 1...100.
   public var shownParticipants: Int
   public var destinations: [URL]
+  /// How the output looks.
+  public var look = OutputLook()
 
   public init(shownParticipants: Int, destinations: [URL]) {
     (self.shownParticipants, self.destinations) = (shownParticipants, destinations)
@@ -18,16 +20,19 @@ public struct OutputRequest: Hashable, Sendable {
   /// - Returns: nil for a payload that is no request.
   public init?(_ payload: [UInt8]) {
     let lines = String(decoding: payload, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-    guard let count = lines.first.flatMap({ Int($0) }), count > 0, lines.count <= Self.destinationLimit + 1 else {
-      return nil
-    }
+    let words = lines.first?.split(separator: " ") ?? []
+    guard let count = words.first.flatMap({ Int($0) }), count > 0, lines.count <= Self.destinationLimit + 1,
+      let look = OutputLook(words: words.dropFirst())
+    else { return nil }
+    self.look = look
     destinations = lines.dropFirst().compactMap { URL(string: String($0)) }
     shownParticipants = min(count, 100)
     guard destinations.count == lines.count - 1 else { return nil }
   }
 
   public var payload: [UInt8] {
-    Array(([String(shownParticipants)] + destinations.map(\.absoluteString)).joined(separator: "\n").utf8)
+    let head = ([String(shownParticipants)] + look.words).joined(separator: " ")
+    return Array(([head] + destinations.map(\.absoluteString)).joined(separator: "\n").utf8)
   }
 }
 

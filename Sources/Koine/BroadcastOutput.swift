@@ -60,6 +60,8 @@ public struct BroadcastPlan: Sendable, Hashable {
   public var channels: Int
   /// Between two pictures that stand for themselves.
   public var keyFrameInterval: Duration
+  /// Whether video comes. If not, `width`, `height` and `framesPerSecond` have no meaning.
+  public var hasVideo = true
 
   /// Creates a plan for video of this size, in pixels.
   public init(

@@ -8,6 +8,20 @@ public struct RecordingRequest: Sendable {
     case grid
     /// The dominant speaker is large; the other participants are in a row below.
     case speaker
+    /// The video that has priority fills the frame; no other is shown.
+    case spotlight
+    /// The video that has priority is large; the other participants are in a column on the right, or in a frame that is higher than
+    /// wide in a row below.
+    case sidebar
+  }
+
+  /// The video that is large, or shown at all where not all are.
+  public enum Priority: String, Sendable, CaseIterable {
+    /// The dominant speaker's.
+    case speaker
+    /// The pinned participants', the one pinned last first; without any, the dominant speaker's. Apps pin participants by messages
+    /// (`PinChange` in `CrossVendorConventions`).
+    case pinned
   }
 
   /// The room to record.
@@ -16,6 +30,12 @@ public struct RecordingRequest: Sendable {
   public var credential: String?
   /// The layout of the videos. A screen share is always large.
   public var layout = Layout.grid
+  /// The video that has priority. No effect in a grid that shows all videos.
+  public var priority = Priority.speaker
+  /// The color around the videos, as 0xRRGGBB. Black by default.
+  public var backgroundColor: UInt32 = 0x000000
+  /// Whether video is recorded. If not, the recording has audio only.
+  public var recordsVideo = true
   /// Width of the video, in pixels.
   public var width = 1_280
   /// Height of the video, in pixels.

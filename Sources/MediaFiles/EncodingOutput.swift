@@ -190,7 +190,9 @@ private final class CodedPlace: @unchecked Sendable {
     guard let context else { throw RecordingError(path: Self.text(of: url), reason: "no memory") }
     let hasGlobalHeader = context.pointee.oformat.pointee.flags & AVFMT_GLOBALHEADER != 0
     do throws(TrackError) {
-      pictures = try PictureTrack(context, encoders.video, plan, hasGlobalHeader: hasGlobalHeader)
+      if plan.hasVideo {
+        pictures = try PictureTrack(context, encoders.video, plan, hasGlobalHeader: hasGlobalHeader)
+      }
       sound = try SoundTrack(context, encoders.sound, plan, hasGlobalHeader: hasGlobalHeader)
     } catch {
       throw RecordingError(path: Self.text(of: url), reason: error.description)
@@ -225,6 +227,8 @@ private final class CodedPlace: @unchecked Sendable {
     switch kind {
     case .mp4:
       av_dict_set(&options, "movflags", "frag_keyframe+empty_moov+default_base_moof", 0)
+      // Audio has no key frames that could begin fragments. In microseconds.
+      if !plan.hasVideo { av_dict_set(&options, "frag_duration", "1000000", 0) }
       context.pointee.flags |= AVFMT_FLAG_FLUSH_PACKETS
     case .hls:
       av_dict_set(&options, "hls_time", "\(plan.keyFrameInterval.inSeconds)", 0)
@@ -249,12 +253,19 @@ private final class CodedPlace: @unchecked Sendable {
     if start == nil { start = frame.captured }
     guard let start, frame.captured >= start else { return }
     attempt { () throws(TrackError) in try pictures.encode(frame, at: frame.captured - start, into: context) }
+    lookWhetherReadable()
+  }
+
+  private func lookWhetherReadable() {
     if kind == .hls, !isReadable, access(path, F_OK) == 0 { tellReadable() }
   }
 
   func encode(_ block: AudioBlock) {
-    guard isOpen, problem == nil, !isClosed, let context, let sound, let start else { return }  // pictures begin
+    guard isOpen, problem == nil, !isClosed, let context, let sound else { return }
+    if start == nil, pictures == nil { start = block.captured }
+    guard let start else { return }  // pictures begin
     attempt { () throws(TrackError) in try sound.encode(block, at: block.captured - start, into: context) }
+    if pictures == nil { lookWhetherReadable() }
   }
 
   private func attempt(_ work: () throws(TrackError) -> Void) {

@@ -18,7 +18,10 @@ final class FrameWriter: Sendable {
   var dropped: Int { queue.dropped + file.unseen.withLock { $0 } }
 
   func start(_ plan: BroadcastPlan) {
-    _ = queue.add(0) { [file] in file.channels = plan.channels }
+    _ = queue.add(0) { [file] in
+      file.channels = plan.channels
+      if !plan.hasVideo { file.hasPictures = false }
+    }
   }
 
   func receive(_ frame: EncodedFrame) {

@@ -15,7 +15,8 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   let path: String
   /// Nil: of a playlist, which names whole pieces only, and stays as it is.
   private let place: FilePlace?
-  let hasSound, hasPictures: Bool
+  let hasSound: Bool
+  var hasPictures: Bool
   /// Of the sound; what comes may have fewer.
   var channels = 1
   private let container: Container

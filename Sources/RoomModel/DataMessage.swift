@@ -13,6 +13,13 @@ public struct DataMessage: Sendable, Hashable {
   /// Whether later participants receive the message as long as the room exists, without regard to `lifetime`: the newest 16,384, 8 MiB
   /// of JSON in all.
   public var isPersistent: Bool
+  /// Whether the room keeps this message in place of the earlier retained message of the same topic, and sends it to participants
+  /// that join later, as long as the room exists: 1,024 topics, 1 MiB of JSON in all. Above that, the room drops messages without a
+  /// payload first, then the oldest. For state that participants share, as retained messages in MQTT 5.0 (section 3.3.1.3). No
+  /// effect on a message with `recipients`.
+  public var isRetained = false
+  /// Whether the sender receives the message, too, in the same order as all other participants.
+  public var returnsToSender = false
 
   /// Creates a message. Without `recipients` all participants receive it.
   public init(
@@ -29,9 +36,10 @@ public struct DataMessage: Sendable, Hashable {
 
 extension DataMessage: Codable {
   private enum CodingKeys: String, CodingKey {
-    case topic, payload, isPersistent
+    case topic, payload, isPersistent, isRetained
     case recipients = "to"
     case lifetime = "lifetimeSeconds"
+    case returnsToSender = "echo"
   }
 
   public init(from decoder: any Decoder) throws {
@@ -41,6 +49,8 @@ extension DataMessage: Codable {
       to: try fields.decodeIfPresent([Participant.ID].self, forKey: .recipients),
       lifetime: try fields.secondsIfPresent(.lifetime),
       isPersistent: try fields.decodeIfPresent(Bool.self, forKey: .isPersistent) ?? false)
+    isRetained = try fields.decodeIfPresent(Bool.self, forKey: .isRetained) ?? false
+    returnsToSender = try fields.decodeIfPresent(Bool.self, forKey: .returnsToSender) ?? false
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -50,6 +60,8 @@ extension DataMessage: Codable {
     try fields.encodeIfPresent(recipients, forKey: .recipients)
     try fields.encodeIfPresent(lifetime?.inSeconds, forKey: .lifetime)
     if isPersistent { try fields.encode(isPersistent, forKey: .isPersistent) }
+    if isRetained { try fields.encode(isRetained, forKey: .isRetained) }
+    if returnsToSender { try fields.encode(returnsToSender, forKey: .returnsToSender) }
   }
 }
 

@@ -150,6 +150,7 @@ struct DataHistory: Codable {
   private var passing, persistent: Shelf
   /// Of a room's snapshot: messages that single participants had not acknowledged, in order, and not in a shelf.
   private var unread: [Kept] = []
+  private var retained = RetainedMessages()
 
   init(limits: Limits) {
     self.limits = limits
@@ -177,6 +178,9 @@ struct DataHistory: Codable {
     }
   }
 
+  /// Keeps a message in place of the earlier retained message of its topic.
+  mutating func retain(_ message: ReceivedMessage, at now: Tick) { retained.keep(message, at: now) }
+
   // MARK: Snapshots
 
   /// Keeps messages for those that have not acknowledged them, unless they are kept for longer anyway.
@@ -184,7 +188,10 @@ struct DataHistory: Codable {
     var readers: [UInt64: (message: ReceivedMessage, ids: Set<Participant.ID>)] = [:]
     for item in unread { readers[item.order] = (item.data.message, Set(item.recipients?.map(\.id) ?? [])) }
     for (id, messages) in messages {
-      for message in messages where !passing.contains(message.order) && !persistent.contains(message.order) {
+      for message in messages
+      where !passing.contains(message.order) && !persistent.contains(message.order)
+        && !retained.contains(message.order)
+      {
         readers[message.order, default: (message, [])].ids.insert(id)
       }
     }
@@ -199,6 +206,7 @@ struct DataHistory: Codable {
   mutating func shiftTimes(by difference: Duration) {
     passing.shiftTimes(by: difference)
     persistent.shiftTimes(by: difference)
+    retained.shiftTimes(by: difference)
     unread = unread.map { Self.shifted($0, by: difference) }
   }
 
@@ -214,7 +222,8 @@ struct DataHistory: Codable {
   ) -> (entries: [HistoryPage.Entry], next: UInt64?) {
     var sources = [
       passing.kept(after: after), persistent.kept(after: after),
-      words.filter { $0.order > after }.sorted { $0.order < $1.order }[...], unread.filter { $0.order > after }[...],
+      words.filter { $0.order > after }.sorted { $0.order < $1.order }[...],
+      retained.messages(after: after)[...], unread.filter { $0.order > after }[...],
     ]
     let unreadSource = sources.count - 1
     var (entries, size, last) = ([HistoryPage.Entry](), 0, after)
@@ -238,6 +247,20 @@ struct DataHistory: Codable {
       soonest = (number, order)
     }
     return soonest?.source
+  }
+}
+
+extension DataHistory {
+  private enum CodingKeys: String, CodingKey { case limits, passing, persistent, unread, retained }
+
+  init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    limits = try fields.decode(Limits.self, forKey: .limits)
+    passing = try fields.decode(Shelf.self, forKey: .passing)
+    persistent = try fields.decode(Shelf.self, forKey: .persistent)
+    unread = try fields.decode([Kept].self, forKey: .unread)
+    // Snapshots of earlier versions have none.
+    retained = try fields.decodeIfPresent(RetainedMessages.self, forKey: .retained) ?? RetainedMessages()
   }
 }
 

@@ -81,7 +81,9 @@ struct DataRouter: Codable {
   private mutating func keep(_ data: ReceivedMessage, _ message: DataMessage, in roster: Roster, at now: Tick) {
     // Of the kinds that the ids are of now, or were when their participants left.
     let addressees = message.recipients?.map { DataHistory.Addressee(id: $0, kind: roster.kind(of: $0)) }
-    if message.isPersistent {
+    if message.isRetained, message.recipients == nil {
+      history.retain(data, at: now)
+    } else if message.isPersistent {
       history.keep(data, for: addressees, at: now)
     } else if let lifetime = message.lifetime {
       history.keep(data, lifetime: lifetime.inSeconds, for: addressees, at: now)

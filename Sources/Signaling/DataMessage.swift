@@ -4,21 +4,23 @@ public struct SendData: Hashable, Sendable {
   /// Chosen by the sender; the receipt and the receivers' copies repeat it.
   public var id: String
   /// Whether the sender receives a copy, too, in the room's order.
-  public var echo: Bool
+  public var echo: Bool {
+    get { message.returnsToSender }
+    set { message.returnsToSender = newValue }
+  }
 
   public init(_ message: DataMessage, id: String, echo: Bool = false) {
-    (self.message, self.id, self.echo) = (message, id, echo)
+    (self.message, self.id) = (message, id)
+    if echo { self.echo = true }
   }
 }
 
 extension SendData: Codable {
-  private enum CodingKeys: String, CodingKey { case id, echo }
+  private enum CodingKeys: String, CodingKey { case id }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      try DataMessage(from: decoder), id: try fields.text(.id),
-      echo: try fields.decodeIfPresent(Bool.self, forKey: .echo) ?? false)
+    self.init(try DataMessage(from: decoder), id: try fields.text(.id))
     try message.checkSize("message")
   }
 
@@ -26,7 +28,6 @@ extension SendData: Codable {
     try message.encode(to: encoder)
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(id, forKey: .id)
-    if echo { try fields.encode(echo, forKey: .echo) }
   }
 }
 

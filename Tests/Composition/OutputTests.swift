@@ -35,12 +35,14 @@ import Testing
     )
   }
 
-  private func broadcast(to url: URL, seconds: Int, keyFrameInterval: Duration = .seconds(2)) async throws {
+  private func broadcast(
+    to url: URL, seconds: Int, hasVideo: Bool = true, keyFrameInterval: Duration = .seconds(2)
+  ) async throws {
     let (composition, stop) = try composition()
     let output = try EncodingOutput(url)
     let readable = Lock(0)
     let broadcast = try Broadcast(
-      of: composition, to: output, keyFrameInterval: keyFrameInterval,
+      of: composition, to: output, hasVideo: hasVideo, keyFrameInterval: keyFrameInterval,
       onReadable: { readable.withLock { $0 += 1 } })
     await world.run(for: .seconds(seconds))
     #expect(readable.withLock { $0 } == 1)
@@ -96,6 +98,37 @@ import Testing
     #expect(try await ffmpegWarnings(about: path) == "")
     let streams = try await probe(path, "stream=codec_name,nb_read_packets")
     #expect(streams.contains { $0.hasPrefix("h264,21") } && streams.contains { $0.hasPrefix("aac,3") }, "\(streams)")
+  }
+
+  @Test(arguments: ["room.mp4", "room.m3u8"]) func encodedOutputWithoutVideoHasAudioOnly(_ name: String) async throws {
+    let path = folder.file(name)
+    try await broadcast(to: URL(fileURLWithPath: path), seconds: 5, hasVideo: false)
+    let streams = try await probe(path, "stream=codec_type")
+    #expect(Set(streams.filter { !$0.isEmpty }) == ["audio"])
+    #expect(try await ffmpegWarnings(about: path) == "")
+    let times = try await probe(path, "packet=pts_time", of: "a").compactMap(Double.init)
+    #expect(times.last ?? 0 > 4.5)
+    if name == "room.mp4" {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+      try bytes.prefix(bytes.count * 2 / 3).write(to: URL(fileURLWithPath: folder.file("killed.mp4")))
+      #expect(try await probe(folder.file("killed.mp4"), "packet=pts_time", of: "a").count > 100)
+    }
+  }
+
+  @Test(arguments: [false, true]) func writtenOutputWithoutVideoHasAudioOnly(isPlaylist: Bool) async throws {
+    let path = folder.file(isPlaylist ? "room.m3u8" : "room.webm")
+    let output: any BroadcastOutput = isPlaylist ? PlaylistRecorder(path) : WebMRecorder(path)
+    let (composition, stop) = try composition()
+    let broadcast = try Broadcast(of: composition, to: output, hasVideo: false)
+    await world.run(for: .seconds(4))
+    stop()
+    try broadcast.stop()
+    let streams = try await probe(path, "stream=codec_name")
+    #expect(Set(streams.filter { !$0.isEmpty }) == ["opus"])
+    #expect(try await ffmpegWarnings(about: path) == "")
+    let times = try await probe(path, "packet=pts_time", of: "a").compactMap(Double.init)
+    #expect(times.last ?? 0 > 3.5)
+    if isPlaylist { #expect(folder.names.filter { $0.hasSuffix(".m4s") }.count >= 3) }
   }
 
   @Test func rtmpServerReceivesTheComposition() async throws {

@@ -44,6 +44,21 @@ import Testing
 
   private func requestPayload(_ places: String...) -> [UInt8] { Array((["4"] + places).joined(separator: "\n").utf8) }
 
+  @Test func largerVideoThanPermittedIsRefused() async throws {
+    let service = service(.init(folder: URL(fileURLWithPath: folder.path)))
+    let ana = await enter("tea")
+    service.handle(
+      .init(room: "tea", sender: "ana", topic: Convention.recording, payload: Array("4 size=4096x4096".utf8)))
+    #expect(said.withLock { $0 } == ["tea koine.recording failed to ana"])
+    #expect(logged.withLock { $0.first?.contains("larger than permitted") } == true)
+    service.handle(
+      .init(room: "tea", sender: "ana", topic: Convention.recording, payload: Array("4 size=640x360".utf8)))
+    await world.run(for: .milliseconds(500))
+    #expect(said.withLock { $0.last } == "tea koine.recording started")
+    await world.run { await service.close() }
+    withExtendedLifetime(ana) {}
+  }
+
   @Test func refusalsAreLoggedByPowersOfTen() async throws {
     var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path))
     rules.spaceIsLeft = { false }
@@ -231,7 +246,8 @@ import Testing
 
   @Test func finishWaitsForConcurrentFinish() throws {
     let (request, disk) = (RecordingRequest(room: "tea"), SlowDisk())
-    let room = ComposedRoom(request, of: ComposedRoom.session(request, credential: "", in: world), in: world)
+    let session = ComposedRoom.session(request, credential: "", in: world)
+    let room = ComposedRoom(request, of: session, pins: PinList(of: session), in: world)
     try room.start([disk])
     DispatchQueue.global().async { try? room.finish() }
     disk.closing.wait()

@@ -31,6 +31,9 @@ final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked
     meeting?.localParticipant.addEventListener(self)
     note("in")
   }
+  func onMeetingJoined(switchMeetingId: String?) { if let switchMeetingId { note("in \(switchMeetingId)") } }
+  func onPausedAllStreams(kind: String) { note("paused \(kind)") }
+  func onResumedAllStreams(kind: String) { note("resumed \(kind)") }
   func onMeetingLeft() { note("out") }
   func onMeetingStateChanged(meetingState: MeetingState) { note("\(meetingState)") }
   func onError(error: VideoSDKError) { note("error \(error)") }

@@ -194,7 +194,7 @@ import WebRTC
     #expect(first.height == 90)
     #expect(first.rotation == ._0)
     #expect(last.timeStampNs - first.timeStampNs > 900_000_000)
-    let buffer = first.buffer
+    let buffer = first.buffer.toI420()
     #expect(buffer.width == 160)
     #expect(buffer.chromaHeight == 45)
     #expect(buffer.strideY >= 160)

@@ -1,3 +1,4 @@
+import Foundation
 import KoineBase
 import KoineRTP
 import KoineSignaling
@@ -55,6 +56,37 @@ struct DataHistoryTests {
     let size = history.messages(for: "b", at: ms(100_000_000)).reduce(0) { $0 + $1.writtenSize }
     #expect(size <= 8 * 1024 * 1024)
     #expect(size > 7 * 1024 * 1024)
+  }
+
+  private func retained(_ topic: String, _ text: String, order: UInt64) -> ReceivedMessage {
+    ReceivedMessage(sender: "a", topic: topic, payload: Array(text.utf8), id: "\(topic)\(text)", order: order)
+  }
+
+  @Test func retainedMessageReplacesTheEarlierOneOfItsTopic() throws {
+    var history = DataHistory(limits: .init())
+    history.retain(retained("x", "1", order: 1), at: ms(0))
+    history.retain(retained("y", "1", order: 2), at: ms(0))
+    history.retain(retained("x", "2", order: 3), at: ms(0))
+    history.keep(retained("x", "chat", order: 4), at: ms(0))
+    #expect(history.messages(for: "b", at: ms(100_000_000)).map(\.id) == ["y1", "x2", "xchat"])
+    let snapshot = try JSONEncoder().encode(history)
+    let restored = try JSONDecoder().decode(DataHistory.self, from: snapshot)
+    #expect(restored.messages(for: "b", at: ms(0)).map(\.id) == ["y1", "x2", "xchat"])
+  }
+
+  @Test func fullRoomDropsRetainedMessagesWithoutPayloadFirst() {
+    var history = DataHistory(limits: .init())
+    for number in 0..<1_024 {
+      history.retain(retained("\(number)", number == 7 ? "" : "v", order: UInt64(number + 1)), at: ms(0))
+    }
+    history.retain(retained("more", "v", order: 2_000), at: ms(0))
+    var kept = history.messages(for: "b", at: ms(0)).map(\.topic)
+    #expect(kept.count == 1_024)
+    #expect(!kept.contains("7"))
+    history.retain(retained("still more", "v", order: 2_001), at: ms(0))
+    kept = history.messages(for: "b", at: ms(0)).map(\.topic)
+    #expect(kept.first == "1")
+    #expect(kept.last == "still more")
   }
 
   @Test(arguments: [-1, 0, Double.nan, .infinity, .greatestFiniteMagnitude]) func invalidLifetimeIsHarmless(

@@ -23,6 +23,12 @@ enum Examples {
   static let data = ReceivedMessage(
     sender: "ana", topic: "chat", payload: Array(0...255), id: "m1", order: 9, age: .milliseconds(12), isDirected: true)
 
+  static let retained = {
+    var message = DataMessage(topic: "t", payload: [1])
+    (message.isRetained, message.returnsToSender) = (true, true)
+    return message
+  }()
+
   static let client: [ClientMessage] = [
     .join(
       Join(
@@ -50,6 +56,7 @@ enum Examples {
     .muteOther(Track.ID(participant: "ben", track: "mic")), .renew(credential: "newer"),
     .answerRing(id: "r1", .accepted), .answerRing(id: "r1", .declined),
     .data(SendData(DataMessage(topic: "t", payload: [0xFF], isPersistent: true), id: "2")),
+    .data(SendData(retained, id: "3")),
     .publish(
       Publish(
         request: 2,

@@ -5,17 +5,49 @@ import KoineAVFoundation
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/custom-tracks)
 public class CustomRTCMediaStream {
-  let config: CustomVideoTrackConfig
-  let facing: AVCaptureDevice.Position
-  /// Whether it is sent in more than one size, so that each receiver gets what suits it.
-  let isMultiStream: Bool
+  struct Camera {
+    let config: CustomVideoTrackConfig
+    let facing: AVCaptureDevice.Position
+    /// Whether it is sent in more than one size, so that each receiver gets what suits it.
+    let isMultiStream: Bool
+  }
 
-  init(config: CustomVideoTrackConfig, facing: AVCaptureDevice.Position, isMultiStream: Bool) {
-    self.config = config
-    self.facing = facing
-    self.isMultiStream = isMultiStream
+  /// Nil: it is a microphone.
+  let camera: Camera?
+  /// Of a microphone; nil: what is usual for the device.
+  let processing: AudioProcessing?
+
+  init(_ camera: Camera) { (self.camera, processing) = (camera, nil) }
+
+  init(microphone processing: AudioProcessing?) { (camera, self.processing) = (nil, processing) }
+}
+
+/// What is done to a microphone's audio before it is sent. A value that is nil has its default: `highPassFilter` is off, the others
+/// are on.
+public struct noiseConfig: Sendable {
+  /// Whether steady background noise is removed. (The spelling is the vendor's.)
+  public var noiseSupression: Bool?
+  /// Whether what the loudspeaker plays is removed.
+  public var echoCancellation: Bool?
+  /// Whether the voice is brought to an even level.
+  public var autoGainControl: Bool?
+  /// Whether frequencies below the voice are removed.
+  public var highPassFilter: Bool?
+
+  public init(noiseSupression: Bool?, echoCancellation: Bool?, autoGainControl: Bool?, highPassFilter: Bool?) {
+    (self.noiseSupression, self.echoCancellation) = (noiseSupression, echoCancellation)
+    (self.autoGainControl, self.highPassFilter) = (autoGainControl, highPassFilter)
+  }
+
+  var processing: AudioProcessing {
+    AudioProcessing(
+      cancelsEcho: echoCancellation ?? true, noiseSuppression: noiseSupression ?? true ? .moderate : nil,
+      controlsGain: autoGainControl ?? true, removesLowFrequencies: highPassFilter ?? false)
   }
 }
+
+/// The name of later releases.
+public typealias NoiseConfig = noiseConfig
 
 /// Sizes, frame rates and bit rates of an encoder. The names give height and width in pixels.
 ///

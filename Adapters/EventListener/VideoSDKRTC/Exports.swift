@@ -2,6 +2,7 @@
 @_exported public import Foundation
 @_exported public import FoundationNetworking
 @_exported public import KoineAVFoundation
+@_exported public import KoineCoreVideo
 @_exported public import KoineUIKit
 @_exported public import Mediasoup
 @_exported public import WebRTC

@@ -3,6 +3,9 @@
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/events)
 public protocol MeetingEventListener: AnyObject {
   func onMeetingJoined()
+  /// Called in addition to `onMeetingJoined()`, as in later versions of the vendor's SDK.
+  /// - Parameter switchMeetingId: the id of the meeting after `Meeting.switchTo`; nil after `join`.
+  func onMeetingJoined(switchMeetingId: String?)
   func onMeetingLeft()
   func onParticipantJoined(_ participant: Participant)
   func onParticipantLeft(_ participant: Participant)
@@ -47,10 +50,15 @@ public protocol MeetingEventListener: AnyObject {
   func onTranscriptionStateChanged(state: TranscriptionState)
   /// A participant, local or remote, has said something.
   func onTranscriptionText(_ data: TranscriptionText)
+  /// `Meeting.pauseAllStreams` has paused the remote participants' streams: `audio`, `video`, `share`, or `all` of them.
+  func onPausedAllStreams(kind: String)
+  /// `Meeting.resumeAllStreams` has resumed them.
+  func onResumedAllStreams(kind: String)
 }
 
 extension MeetingEventListener {
   public func onMeetingJoined() {}
+  public func onMeetingJoined(switchMeetingId: String?) {}
   public func onMeetingLeft() {}
   public func onParticipantJoined(_ participant: Participant) {}
   public func onParticipantLeft(_ participant: Participant) {}
@@ -80,6 +88,8 @@ extension MeetingEventListener {
   public func onEntryResponded(id: String, decision: String) {}
   public func onTranscriptionStateChanged(state: TranscriptionState) {}
   public func onTranscriptionText(_ data: TranscriptionText) {}
+  public func onPausedAllStreams(kind: String) {}
+  public func onResumedAllStreams(kind: String) {}
 }
 
 /// Notified of one participant's streams, on the delivery queue.

@@ -30,11 +30,11 @@ public class MediaStream: Equatable, @unchecked Sendable {  // constant but for 
     }
   }
 
-  /// Stops receiving this remote stream. Other participants are not affected.
-  public func pause() { session?.unsubscribe(from: source) }
+  /// Stops receiving this remote stream, until `resume()` or `Meeting.resumeAllStreams`. Other participants are not affected.
+  public func pause() { session?.pause(source) }
 
   /// Receives it again.
-  public func resume() { session?.subscribe(to: source) }
+  public func resume() { session?.resume(source) }
 
   public static func == (a: MediaStream, b: MediaStream) -> Bool { a.id == b.id && a.kind == b.kind }
 }

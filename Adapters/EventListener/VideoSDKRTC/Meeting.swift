@@ -21,6 +21,11 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var isOver = false
     /// Keeps the meeting from `leave()` to its end: an app that releases it at once is still told of the end.
     var untilItsEnd: Alarm?
+    /// The room, its credential and the local participant, as requested.
+    var request: JoinRequest
+    /// The meeting is on its way to another room, until that room has admitted the local participant.
+    var isSwitching = false
+    var observation: Observation?
     /// The local participant waits for admission, and no participant has decided yet.
     var hasToAsk = false
     /// The local participant's available bitrate is too low.
@@ -33,6 +38,9 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     /// What `switchWebcam` changes under the publication.
     var sharedCamera: SharedCamera?
     var customCamera: CustomRTCMediaStream?
+    var customMicrophone: CustomRTCMediaStream?
+    /// Kinds of remote streams that the room does not forward for now.
+    var pausedKinds: Set<StreamKind> = []
     /// Whether the machine's own camera is sent in two sizes, so that each receiver gets the size that fits.
     var isMultiStream: Bool
     var session: Session?
@@ -42,6 +50,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var gate: MicrophoneGate?
     var screen: LocalStream?
     var presenters: [String] = []
+    /// The pinned participants' ids, the one pinned last at the end.
+    var pinned: [String] = []
     var mode: Mode
     /// The local participant's attributes in the room.
     var attributes: [String: String]
@@ -50,28 +60,30 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var stages: [Output.Kind: Output.Report] = [:]
   }
 
-  public let id: String
+  /// The meeting's id; after `switchTo`, that of the new meeting.
+  public var id: String { request.room }
   /// Usable from the start and after leaving.
   public let localParticipant: Participant
   public let pubsub: PubSub
+  /// Values that the participants of the meeting share. The vendor added it in 2.2.7.
+  public let realtimeStore = RealtimeStore()
+  /// The app's processor of the camera's frames; empty: none.
+  let cameraEffects = VideoChain()
   private let world: Result<World, BackendAddressError>
-  let request: JoinRequest
+  var request: JoinRequest { state.withLock { $0.request } }
   let state: Lock<State>
 
   init(
     world: Result<World, BackendAddressError>, join request: JoinRequest, micEnabled: Bool, webcamEnabled: Bool,
-    customCamera: CustomRTCMediaStream?, isMultiStream: Bool, mode: Mode
+    customCamera: CustomRTCMediaStream?, customMicrophone: CustomRTCMediaStream?, isMultiStream: Bool, mode: Mode
   ) {
     self.world = world
-    self.request = request
-    id = request.room
     localParticipant = Participant(
       Koine.Participant(id: request.participantID ?? "", name: request.name, isLocal: true), mode: mode)
     state = Lock(
       State(
-        wantsMicrophone: micEnabled, wantsCamera: webcamEnabled, customCamera: customCamera,
-        isMultiStream: isMultiStream, mode: mode,
-        attributes: request.attributes))
+        request: request, wantsMicrophone: micEnabled, wantsCamera: webcamEnabled, customCamera: customCamera,
+        customMicrophone: customMicrophone, isMultiStream: isMultiStream, mode: mode, attributes: request.attributes))
     let report = Lock<@Sendable (VideoSDKError) -> Void>({ _ in })
     pubsub = PubSub { error in report.withLock { $0 }(error) }
     localParticipant.meeting = self
@@ -105,7 +117,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   public func join(cameraPosition: AVCaptureDevice.Position) {
     guard let world = usableWorld() else { return }
     state.withLock { state in
-      let position = state.customCamera?.facing ?? cameraPosition
+      let position = state.customCamera?.camera?.facing ?? cameraPosition
       state.side = position == .back ? .back : .front
     }
     RecordingService.serve(world)
@@ -116,12 +128,23 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       return true
     }
     guard isFirst else { return }  // joining twice changes nothing
-    session.observe { [weak self, weak session] event in
-      if let self, let session { self.handle(event, of: session) }
-    }
     let observation = world.machine.observe { [weak self] in self?.handle($0) }
     state.withLock { $0.machineObservation = observation }
+    follow(session)
+    enter(session)
+  }
+
+  func follow(_ session: Session) {
+    let observation = session.observe { [weak self, weak session] event in
+      if let self, let session { self.handle(event, of: session) }
+    }
+    state.withLock { $0.observation = observation }
+  }
+
+  /// Joins the session's room with the local participant's devices.
+  func enter(_ session: Session) {
     pubsub.enter(session)
+    realtimeStore.enter(session)
     startDevices()
     followFigures(of: session)
     AVAudioSession.of(world.machine).startCallAudio(
@@ -200,11 +223,12 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       guard let participant = state.withLock({ $0.participants.removeValue(forKey: gone.id) }) else { return }
       notifyListeners { listener in
         listener.onParticipantLeft(participant)
-        listener.onParticipantLeft(participant, reason: LeaveReason(reason))
+        listener.onParticipantLeft(participant, reason: LeaveReason(reason, of: gone))
       }
       outputsChanged(gone, isGone: true)
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
       guard owner.isLocal || state.withLock({ $0.mode.receives }) else { return session.unsubscribe(from: stream.id) }
+      if !owner.isLocal { pauseIfWanted(stream, in: session) }
       participant(owner)?.update(stream, isThere: true, in: session)
       for output in outputs { output.changed(stream, isThere: true) }
     case .streamRemoved(let stream, let owner):
@@ -215,8 +239,16 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       changedMode(participant)
       outputsChanged(participant)
     case .messageReceived(let message):
-      if message.topic.hasPrefix(Convention.prefix) { asked(message, in: session) } else { pubsub.receive(message) }
-    case .dominantSpeakerChanged(let speaker): notifyListeners { $0.onSpeakerChanged(participantId: speaker) }
+      if message.topic.hasPrefix(Convention.store) {
+        realtimeStore.receive(message, in: session)
+      } else if message.topic.hasPrefix(Convention.prefix) {
+        asked(message, in: session)
+      } else {
+        pubsub.receive(message)
+      }
+    case .dominantSpeakerChanged(let speaker):
+      for output in outputs { output.layOut() }
+      notifyListeners { $0.onSpeakerChanged(participantId: speaker) }
     case .waitingForAdmission: state.withLock { $0.hasToAsk = true }
     case .entryRequested(let guest): entryRequested(by: guest, in: session)
     case .entryRequestEnded(let guest, let admitted):
@@ -254,13 +286,17 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .idle: break
     case .connecting: notifyListeners { $0.onMeetingStateChanged(meetingState: .CONNECTING) }
     case .connected:
-      let isFirst = state.withLock { state in
-        defer { state.hasJoined = true }
-        return !state.hasJoined
+      let (isFirst, newRoom) = state.withLock { state in
+        defer { (state.hasJoined, state.isSwitching) = (true, false) }
+        return (!state.hasJoined, state.isSwitching ? state.request.room : nil)
       }
       entryDecided(true)
       notifyListeners { $0.onMeetingStateChanged(meetingState: .CONNECTED) }
-      if isFirst { notifyListeners { $0.onMeetingJoined() } }
+      guard isFirst else { return }
+      notifyListeners { listener in
+        listener.onMeetingJoined()
+        listener.onMeetingJoined(switchMeetingId: newRoom)
+      }
     case .reconnecting: notifyListeners { $0.onMeetingStateChanged(meetingState: .RECONNECTING) }
     case .ended(let reason): ended(reason)
     }
@@ -269,8 +305,9 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   /// The end is told to every listener that was registered when it began, with `CLOSING` where the app leaves, even if it is
   /// removed in one of these callbacks: apps remove their listener in `onMeetingLeft`, and others in the state `CLOSED`.
   private func ended(_ reason: EndReason) {
-    let (hadJoined, others, listeners) = state.withLock { state in
+    let (hadJoined, isSwitching, others, listeners) = state.withLock { state in
       state.isOver = true
+      state.observation = nil
       state.machineObservation?.cancel()
       state.machineObservation = nil
       state.microphone = nil
@@ -278,9 +315,11 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       defer { state.participants = [:] }
       var listeners = state.listeners
       listeners.restore(state.listenersAtEnd)
-      return (state.hasJoined, state.participants, listeners.all)
+      defer { state.isSwitching = false }
+      return (state.hasJoined || state.isSwitching, state.isSwitching, state.participants, listeners.all)
     }
     endOutputs()
+    realtimeStore.close()
     for participant in others.values { participant.close() }
     localParticipant.close()
     switch reason {
@@ -295,7 +334,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     if hadJoined {
       for listener in listeners {
         listener.onMeetingLeft()
-        listener.onMeetingLeft(reason: LeaveReason(reason))
+        listener.onMeetingLeft(reason: LeaveReason(reason, isSwitching: isSwitching))
       }
     }
     state.withLock { $0.untilItsEnd }?.cancel()

@@ -67,7 +67,7 @@ extension Meeting {
         listener.onWebcamRequested(participantId: sender, accept: { [weak self] in self?.enableWebcam() }, reject: {})
       }
     case Convention.stop: stopOutput(named: String(decoding: message.payload, as: UTF8.self))
-    case Convention.pin: pinned(String(decoding: message.payload, as: UTF8.self))
+    case Convention.pin: if let change = PinChange(message.payload) { pinned(change) }
     default:
       guard let kind = Output.Kind(rawValue: message.topic),
         let words = RecorderStatus(message, from: session.services)

@@ -82,31 +82,32 @@ extension Meeting {
   public var pinnedParticipants: [String: ParticipantPinState] {
     let all = [localParticipant] + Array(participants.values)
     return all.reduce(into: [:]) { pins, participant in
-      let pin = participant.pinState
-      if pin.cam == true || pin.share == true { pins[participant.id] = pin }
+      if participant.isPinned { pins[participant.id] = participant.pinState }
     }
   }
 
   /// Notifies all participants of a pin, and for one hour also late joiners.
   func pin(_ participant: Participant, _ type: PinType, _ isOn: Bool) {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
-    let text = "\(isOn ? "1" : "0") \(type.rawValue) \(participant.id)"
+    let change = PinChange(participant.id, isPinned: isOn, kind: type.rawValue)
     do throws(Failure) {
-      try session.send(DataMessage(topic: Convention.pin, payload: Array(text.utf8), lifetime: .seconds(3_600)))
+      try session.send(DataMessage(topic: Convention.pin, payload: change.payload, lifetime: .seconds(3_600)))
     } catch {
       return report(VideoSDKError(error))
     }
-    session.world.delivery.deliver { [weak self] in self?.pinned(text) }
+    session.world.delivery.deliver { [weak self] in self?.pinned(change) }
   }
 
   func participant(_ id: String) -> Participant? { id == localParticipant.id ? localParticipant : participants[id] }
 
   /// On the delivery queue.
-  func pinned(_ text: String) {
-    let words = text.split(separator: " ", maxSplits: 2).map(String.init)
-    guard words.count == 3, let type = PinType(rawValue: words[1]) else { return }
-    guard let found = participant(words[2]), found.update(type, isOn: words[0] == "1") else { return }
+  func pinned(_ change: PinChange) {
+    state.withLock { change.apply(to: &$0.pinned) }
+    guard let type = PinType(rawValue: change.kind), let found = participant(change.participant),
+      found.update(type, isOn: change.isPinned)
+    else { return }
     notifyListeners { $0.onPinStateChanged(participantId: found.id, pinType: type) }
+    for output in outputs { output.layOut() }
   }
 }
 

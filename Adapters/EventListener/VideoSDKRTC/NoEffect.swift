@@ -3,8 +3,6 @@ package import Koine
 extension NoEffect {
   private init(_ what: String, why: String) { self.init("VideoSDKRTC", what, why: why) }
 
-  package static let recordingLook = NoEffect(
-    "RecordingConfig, but for the size of the grid", why: "recordings are a grid of 1280×720")
   static let transcriptionWebhook = NoEffect(
     "TranscriptionConfig.webHookUrl", why: "no webhook is called; listeners are notified")
   static let summary = NoEffect("SummaryConfig", why: "Koine writes no summaries")

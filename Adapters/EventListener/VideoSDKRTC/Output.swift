@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Foundation
 import Koine
 import KoineComposition
@@ -45,9 +46,11 @@ final class Output: Sendable {
     var by = ""
   }
 
-  private struct Shown {
-    let stream: Track
-    let tile: Int
+  private struct Videos {
+    /// In the order in which they began.
+    var all: [Track] = []
+    var shown: [Track.ID] = []
+    var isOver = false
   }
 
   private let session: Session
@@ -57,27 +60,38 @@ final class Output: Sendable {
   /// That was made for it alone.
   private let folder: URL?
   private let broadcasts: [Broadcast]
-  private let shown = Lock<[Shown]>([])
-  private let limit: Int
-  private static let width = 1280.0, height = 720.0
+  private let rules: RoomArrangement.Rules
+  private let hasVideo: Bool
+  private let pinned: @Sendable () -> [String]
+  private let videos = Lock(Videos())
 
-  /// - Parameter onFailure: called from any thread when one of the outputs breaks before `stop`.
+  /// - Parameters:
+  ///   - pinned: the pinned participants, the one pinned last at the end.
+  ///   - onFailure: called from any thread when one of the outputs breaks before `stop`.
   /// - Throws: what an output throws that cannot be opened.
   init(
-    _ kind: Kind, to places: [URL], of session: Session, microphone: SharedMicrophone?, people: Int,
-    onFailure: @escaping @Sendable () -> Void
+    _ kind: Kind, _ wish: OutputRequest, of session: Session, microphone: SharedMicrophone?,
+    pinned: @escaping @Sendable () -> [String], onFailure: @escaping @Sendable () -> Void
   ) throws {
-    (self.session, self.microphone) = (session, microphone)
-    limit = min(max(people, 1), 25)
-    composition = Composition(width: Int(Self.width), height: Int(Self.height), in: session.world)
-    for index in 0..<limit { composition.add(Slot("\(index)", width: 0, height: 0)) }
+    (self.session, self.microphone, self.pinned) = (session, microphone, pinned)
+    var request = RecordingRequest(room: session.request.room)
+    wish.look.apply(to: &request)
+    rules = RoomArrangement.Rules(
+      layout: request.layout, priority: request.priority, limit: wish.shownParticipants)
+    hasVideo = request.recordsVideo
+    composition = Composition(
+      width: request.width, height: request.height, background: Color(rgb: request.backgroundColor), in: session.world)
     composition.add(Slot("own", width: 0, height: 0))  // one's own sound
     let composition = composition
-    let folder = kind == .playlist ? places.first?.deletingLastPathComponent() : nil
+    let folder = kind == .playlist ? wish.destinations.first?.deletingLastPathComponent() : nil
     self.folder = folder
     do {
-      self.places = try places.map { try BroadcastOutputs.make(for: $0) }
-      broadcasts = try self.places.map { try Broadcast(of: composition, to: $0, onFailure: { _ in onFailure() }) }
+      places = try wish.destinations.map { try BroadcastOutputs.make(for: $0) }
+      broadcasts = try places.map { place in
+        try Broadcast(
+          of: composition, to: place, bitrate: request.bitrate, hasVideo: request.recordsVideo,
+          onFailure: { _ in onFailure() })
+      }
     } catch {
       Self.removeIfEmpty(folder)
       throw error
@@ -118,41 +132,52 @@ final class Output: Sendable {
   }
 
   private func changedPicture(_ stream: Track, _ isThere: Bool) {
-    shown.withLock { shown in
-      if isThere {
-        let taken = Set(shown.map(\.tile))
-        guard !shown.contains(where: { $0.stream.id == stream.id }),
-          let tile = (0..<limit).first(where: { !taken.contains($0) })
-        else { return }
-        shown.append(Shown(stream: stream, tile: tile))
-        if let inlet = composition.pictureInput("\(tile)") {
-          inlet.source = stream.kind == .camera ? stream.id.participant : nil
-          session.attach(inlet as any VideoSink, to: stream.id)
-        }
-      } else if let index = shown.firstIndex(where: { $0.stream.id == stream.id }) {
-        let gone = shown.remove(at: index)
-        guard let inlet = composition.pictureInput("\(gone.tile)") else { return }
-        session.detach(inlet as any VideoSink, from: stream.id)
-        inlet.clear()
+    guard hasVideo else { return }
+    videos.withLock { videos in
+      if !isThere {
+        videos.all.removeAll { $0.id == stream.id }
+      } else if !videos.all.contains(where: { $0.id == stream.id }) {
+        videos.all.append(stream)
       }
-      layOut(shown)
+      layOut(&videos)
     }
   }
 
-  private func layOut(_ shown: [Shown]) {
-    for (entry, place) in zip(shown, TileLayout(width: Self.width, height: Self.height, count: shown.count).all) {
-      let slot = Slot("\(entry.tile)", x: place.x, y: place.y, width: place.width, height: place.height)
-      composition.change("\(entry.tile)", to: slot)
+  /// The active speaker or the pins have changed.
+  func layOut() { videos.withLock { layOut(&$0) } }
+
+  private func layOut(_ videos: inout Videos) {
+    guard !videos.isOver else { return }
+    let arrangement = RoomArrangement(
+      of: videos.all, by: rules, speaker: session.dominantSpeaker, pinned: pinned(), width: Double(composition.width),
+      height: Double(composition.height))
+    let new = arrangement.places.map(\.track.id)
+    for id in videos.shown where !new.contains(id) { hide(id) }
+    for place in arrangement.places {
+      let (id, name) = (place.track.id, place.track.id.description)
+      if composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.pictureInput(name) {
+        inlet.source = place.track.kind == .camera ? id.participant : nil
+        session.attach(inlet as any VideoSink, to: id)
+      }
+      let tile = place.tile
+      composition.change(name, to: Slot(name, x: tile.x, y: tile.y, width: tile.width, height: tile.height))
     }
-    for tile in 0..<limit where !shown.contains(where: { $0.tile == tile }) {
-      composition.change("\(tile)", to: Slot("\(tile)", width: 0, height: 0))
-    }
+    videos.shown = new
+  }
+
+  private func hide(_ id: Track.ID) {
+    if let inlet = composition.pictureInput(id.description) { session.detach(inlet as any VideoSink, from: id) }
+    composition.remove(id.description)
   }
 
   /// - Throws: when an output could not be finished; the others are all the same.
   func stop() throws {
     if let microphone, let inlet = composition.soundInput("own") { microphone.removeSink(inlet) }
-    for entry in shown.withLock({ $0 }) { changedPicture(entry.stream, false) }
+    videos.withLock { videos in
+      videos.isOver = true
+      for id in videos.shown { hide(id) }
+      (videos.all, videos.shown) = ([], [])
+    }
     var failure: (any Error)?
     for broadcast in broadcasts {
       do { try broadcast.stop() } catch { failure = error }

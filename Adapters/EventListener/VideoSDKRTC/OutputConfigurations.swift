@@ -1,21 +1,25 @@
-// How recordings look. The grid's size counts; the rest is kept.
+import CrossVendorConventions
+import Koine
 
-/// Participants that a recording's layout shows first: speakers or pinned participants. It has no effect in Koine.
+// How recordings and playlists look.
+
+/// The video that is large, or shown where not all are: the active speaker's, or the pinned participants'.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigLayoutPriority: String, Sendable { case SPEAKER, PIN }
 
-/// Layout of a recording. It has no effect in Koine: recordings have a grid.
+/// `GRID`: tiles of the same size. `SPOTLIGHT`: the video with priority alone. `SIDEBAR`: the video with priority is large, with the
+/// others in a column on the right (in `portrait`, in a row below). A shared screen is large in each of them.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigLayoutGrid: String, Sendable { case GRID, SPOTLIGHT, SIDEBAR }
 
-/// Color theme of a recording. It has no effect in Koine.
+/// The color around the videos: black, white, or dark grey.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigTheme: String, Sendable { case DEFAULT, LIGHT, DARK }
 
-/// Whether a recording has video and audio or only audio. It has no effect in Koine.
+/// Whether a recording has video and audio or only audio.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigMode: String, Sendable {
@@ -23,12 +27,12 @@ public enum ConfigMode: String, Sendable {
   case audio
 }
 
-/// Quality of a recording. It has no effect in Koine.
+/// The size of the video: 1,920×1,080 (`high`), 1,280×720 (`med`) or 640×360 pixels (`low`).
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigQuality: String, Sendable { case high, med, low }
 
-/// Orientation of a recording. It has no effect in Koine.
+/// Whether the video is wider than high, or higher than wide.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigOrientation: String, Sendable { case landscape, portrait }
@@ -85,10 +89,39 @@ public class RecordingConfig {
   }
 }
 
-/// Settings of an HLS stream. Only the grid size has an effect in Koine.
+/// Settings of an HLS stream.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public class HLSConfig: RecordingConfig {}
+
+extension RecordingConfig {
+  var look: OutputLook {
+    var look = OutputLook()
+    look.layout =
+      switch layout.type {
+      case .GRID: .grid
+      case .SPOTLIGHT: .spotlight
+      case .SIDEBAR: .sidebar
+      }
+    look.priority = layout.priority == .PIN ? .pinned : .speaker
+    look.backgroundColor =
+      switch theme {
+      case .DEFAULT: 0x000000
+      case .LIGHT: 0xFFFFFF
+      case .DARK: 0x202124
+      }
+    let (long, short) =
+      switch quality {
+      case .high: (1_920, 1_080)
+      case .med: (1_280, 720)
+      case .low: (640, 360)
+      }
+    look.size =
+      orientation == .portrait ? .init(width: short, height: long) : .init(width: long, height: short)
+    look.hasVideo = mode != .audio
+    return look
+  }
+}
 
 /// Addresses of an HLS stream. An absent address is an empty string.
 ///

@@ -45,10 +45,10 @@ extension Meeting {
   ///   - awsDirPath: a folder of this machine; nil: the folder in `KOINE_RECORDINGS`, else the temporary folder. A server
   ///     ignores it and records into a folder of its own.
   public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
-    if config != nil { NoEffect.recordingLook.log() }
     if !webhookUrl.isEmpty { NoEffect.webhook.log() }
     let name = "\(RecordingService.fileName(for: id))-\(Self.milliseconds).webm"
-    start(.recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4)
+    start(
+      .recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4, config?.look)
   }
 
   public func stopRecording() { stop(.recording) }
@@ -59,17 +59,16 @@ extension Meeting {
       output.url.isEmpty ? nil : URL(string: output.url + (output.streamKey.isEmpty ? "" : "/" + output.streamKey))
     }
     guard !places.isEmpty, places.count == outputs.count else { return report(.INVALID_LIVESTREAM_CONFIG) }
-    start(.livestream, places, 4)
+    start(.livestream, places, 4, nil)
   }
 
   public func stopLivestream() { stop(.livestream) }
 
   /// Writes a playlist and its pieces into a folder of this machine, as recordings.
   public func startHLS(config: HLSConfig? = nil) {
-    if config != nil { NoEffect.recordingLook.log() }
     let folder = Self.folder(nil).appendingPathComponent(
       "\(RecordingService.fileName(for: id))-\(Self.milliseconds)-hls")
-    start(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
+    start(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25, config?.look)
   }
 
   public func stopHLS() { stop(.playlist) }
@@ -123,10 +122,15 @@ extension Meeting {
   var outputs: [Output] { state.withLock { Array($0.outputs.values) } }
   private func report(of kind: Output.Kind) -> Output.Report { state.withLock { $0.stages[kind] } ?? Output.Report() }
 
-  private func start(_ kind: Output.Kind, _ places: [URL], _ people: Int) {
+  /// - Parameters:
+  ///   - people: most participants that are shown at a time.
+  ///   - look: nil: what is usual for the recorder.
+  private func start(_ kind: Output.Kind, _ places: [URL], _ people: Int, _ look: OutputLook?) {
+    var wish = OutputRequest(shownParticipants: min(max(people, 1), 25), destinations: places)
+    if let look { wish.look = look }
     guard let session = state.withLock({ $0.isOver || !$0.hasJoined ? nil : $0.session }) else { return }
     guard report(of: kind).stage == .stopped, state.withLock({ $0.outputs[kind] == nil }) else { return }
-    if session.services.contains(kind.rawValue) { return ask(kind, session, places, people) }
+    if session.services.contains(kind.rawValue) { return ask(kind, session, wish) }
     // If the backend can record but does not offer it in this room, the client does not record in its place. It composes live
     // streams itself.
     guard kind == .livestream || !session.world.backend.capabilities.contains(.recording) else {
@@ -143,7 +147,8 @@ extension Meeting {
       let tellBroken: @Sendable () -> Void = { [weak self, weak session] in
         session?.world.delivery.deliver { [weak self] in self?.broke(kind) }
       }
-      let output = try Output(kind, to: places, of: session, microphone: sharedMicrophone, people: people) {
+      let pinned: @Sendable () -> [String] = { [weak self] in self?.state.withLock { $0.pinned } ?? [] }
+      let output = try Output(kind, wish, of: session, microphone: sharedMicrophone, pinned: pinned) {
         let isEarly = early.withLock { early in
           early.hasBroken = true
           return !early.isOver
@@ -179,12 +184,12 @@ extension Meeting {
   }
 
   /// Asks the co-located recorder for the output, which continues after the local participant leaves.
-  private func ask(_ kind: Output.Kind, _ session: Session, _ places: [URL], _ people: Int) {
+  private func ask(_ kind: Output.Kind, _ session: Session, _ wish: OutputRequest) {
     let isHere = RecordingService.isInProcess(session.world)
-    if isHere { places.forEach(BroadcastOutputs.reserve) }
+    if isHere { wish.destinations.forEach(BroadcastOutputs.reserve) }
+    var wish = wish
     // A server records into a folder of its own.
-    let destinations = isHere || kind == .livestream ? places : []
-    let wish = OutputRequest(shownParticipants: min(max(people, 1), 25), destinations: destinations)
+    if !isHere, kind != .livestream { wish.destinations = [] }
     do throws(Failure) {
       try session.send(DataMessage(topic: kind.rawValue, payload: wish.payload, to: [kind.rawValue]))
     } catch {
@@ -244,6 +249,16 @@ extension Meeting {
       return state.outputs
     }
     for output in outputs.values { try? output.stop() }
+  }
+
+  /// On the delivery queue: the room is left for another one. Finishes this client's outputs. Those of the room count as stopped.
+  func leaveOutputs() {
+    let outputs = state.withLock { state in
+      defer { state.outputs = [:] }
+      return state.outputs
+    }
+    for output in outputs.values { try? output.stop() }
+    for kind in Output.Kind.allCases { changed(kind, Output.Report()) }
   }
 
   // MARK: Telling

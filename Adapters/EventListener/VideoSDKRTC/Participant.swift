@@ -68,6 +68,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
 
   // MARK: For the meeting
 
+  var isPinned: Bool { pinState.cam == true || pinState.share == true }
   func update(_ quality: VideoQuality) { state.withLock { $0.quality = quality } }
   var videoSources: [Track.ID] {
     state.withLock { state in state.enabled.filter { $0.value.kind == .state(value: .video) }.map(\.key) }
@@ -129,6 +130,12 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     if old.kind == .share, old.track is RTCVideoTrack { meeting?.shows(self.id, false) }
     notifyListeners { $0.onStreamDisabled(old, forParticipant: self) }
     tellStatus(of: old, false)
+  }
+
+  /// The room is left for another one: no stream is enabled any more. Listeners are notified of each.
+  func disableAll() {
+    let ids = state.withLock { $0.enabled.keys.sorted { $0.description < $1.description } }
+    for id in ids { disable(id) }
   }
 
   private func tellStatus(of stream: MediaStream, _ isOn: Bool) {

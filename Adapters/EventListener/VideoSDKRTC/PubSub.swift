@@ -81,7 +81,13 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
 
   // MARK: On the delivery queue
 
-  func enter(_ session: Session) { state.withLock { $0.session = session } }
+  /// Forgets the messages of an earlier room. Listeners stay.
+  func enter(_ session: Session) {
+    state.withLock { state in
+      state.session = session
+      (state.messages, state.bytes, state.names) = ([], 0, [:])
+    }
+  }
 
   func met(_ participant: Koine.Participant) { state.withLock { $0.names[participant.id] = participant.name } }
   func missed(_ participant: Koine.Participant) { state.withLock { $0.names[participant.id] = nil } }

@@ -12,13 +12,21 @@ extension Meeting {
     if state.withLock({ $0.wantsCamera }) { startCamera() }
   }
 
-  public func unmuteMic() {
+  public func unmuteMic() { unmuteMic(customAudioStream: nil) }
+
+  /// - Parameter customAudioStream: a track of `VideoSDK.createAudioTrack`, whose settings replace those in use; nil: the track given
+  ///   before, or to `initMeeting`, else the machine's microphone as it is.
+  public func unmuteMic(customAudioStream: CustomRTCMediaStream?) {
+    guard customAudioStream?.camera == nil else { return report(.ERROR_GET_AUDIO_MEDIA) }
     let (microphone, session) = state.withLock { state in
       state.wantsMicrophone = true
+      if let customAudioStream { state.customMicrophone = customAudioStream }
       return (state.microphone, state.session)
     }
     guard session != nil else { return }  // taken on joining
-    if let microphone, !microphone.isOver { microphone.setMuted(false) } else { startMicrophone() }
+    guard let microphone, !microphone.isOver else { return startMicrophone() }
+    if let customAudioStream { microphone.setProcessing(customAudioStream.processing) }
+    microphone.setMuted(false)
   }
 
   /// Applies `isEnabled` of the local audio track. A closed gate sends silence; the microphone stays on, and listeners are not
@@ -34,11 +42,12 @@ extension Meeting {
 
   /// Without an argument the camera given to `initMeeting`, else the machine's.
   public func enableWebcam(customVideoStream: CustomRTCMediaStream? = nil) {
+    guard customVideoStream == nil || customVideoStream?.camera != nil else { return report(.ERROR_GET_VIDEO_MEDIA) }
     let session = state.withLock { state in
       state.wantsCamera = true
-      if let customVideoStream {
+      if let customVideoStream, let camera = customVideoStream.camera {
         state.customCamera = customVideoStream
-        state.side = customVideoStream.facing == .back ? .back : .front
+        state.side = camera.facing == .back ? .back : .front
       }
       return state.session
     }
@@ -62,7 +71,7 @@ extension Meeting {
     }
     guard let camera, let device else { return }
     do throws(DeviceError) {
-      camera.replace(try machine.makeCamera(device.id))
+      camera.replace(cameraEffects.applied(to: try machine.makeCamera(device.id)))
     } catch {
       report(.ERROR_GET_VIDEO_MEDIA)
     }
@@ -74,7 +83,9 @@ extension Meeting {
       guard machine.permission(.microphone) != .denied else { throw DeviceError.notAllowed("microphone") }
       let gate = MicrophoneGate(try machine.makeMicrophone())
       let microphone = SharedMicrophone(gate, in: session.world)
-      let stream = try session.publish(microphone: microphone.makeSource())
+      let processing = state.withLock { $0.customMicrophone?.processing }
+      let stream = try session.publish(
+        microphone: microphone.makeSource(), options: AudioPublishOptions(processing: processing))
       state.withLock { ($0.sharedMicrophone, $0.gate) = (microphone, gate) }
       return stream
     } keep: { state, stream in
@@ -88,7 +99,7 @@ extension Meeting {
 
   private func startCamera() {
     let (options, side) = state.withLock { state in
-      let custom = state.customCamera.map { $0.config.publishOptions(isMultiStream: $0.isMultiStream) }
+      let custom = state.customCamera?.camera.map { $0.config.publishOptions(isMultiStream: $0.isMultiStream) }
       return (custom ?? VideoPublishOptions(lowerLayers: state.isMultiStream ? [.small] : []), state.side)
     }
     guard state.withLock({ $0.camera?.isOver != false }) else { return }
@@ -96,7 +107,8 @@ extension Meeting {
       let machine = session.world.machine
       guard machine.permission(.camera) != .denied else { throw DeviceError.notAllowed("camera") }
       let device = machine.devices(.camera).first { $0.attachment == side }
-      let camera = SharedCamera(try machine.makeCamera(device?.id), in: session.world)
+      let camera = SharedCamera(
+        cameraEffects.applied(to: try machine.makeCamera(device?.id)), in: session.world)
       let stream = try session.publish(camera: camera.makeSource(), options: options)
       state.withLock { $0.sharedCamera = camera }
       return stream

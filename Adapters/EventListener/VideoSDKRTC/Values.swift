@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Koine
 public import Mediasoup
 
@@ -154,21 +155,23 @@ public enum LeaveReason: Int, Sendable {
   case joinRoomFailed = 1103
   case switchRoomFailed = 1104
 
-  init(_ reason: EndReason) {
+  /// - Parameter isSwitching: whether the local participant was on its way from another meeting.
+  init(_ reason: EndReason, isSwitching: Bool = false) {
     self =
       switch reason {
       case .left: .manualLeaveCalled
-      case .refused: .joinRoomFailed
-      case .lost: .websocketConnectionAttemptsExhausted
+      case .refused: isSwitching ? .switchRoomFailed : .joinRoomFailed
+      case .lost: isSwitching ? .switchRoomFailed : .websocketConnectionAttemptsExhausted
       case .removed, .expired: .removePeer
       case .duplicate: .duplicateParticipant
       case .roomClosed: .roomClose
       }
   }
 
-  init(_ reason: DepartureReason) {
+  init(_ reason: DepartureReason, of participant: Koine.Participant) {
     self =
       switch reason {
+      case .left where participant.attributes[Convention.switching] != nil: .switchRoom
       case .left: .manualLeaveCalled
       case .dropped: .websocketDisconnected
       case .removed: .removePeer

@@ -33,7 +33,8 @@ public final class VideoSDK {
   ) -> Meeting {
     initMeeting(
       meetingId: meetingId, participantId: participantId, participantName: participantName, micEnabled: micEnabled,
-      webcamEnabled: webcamEnabled, customCameraVideoStream: customCameraVideoStream, multiStream: true, mode: mode)
+      webcamEnabled: webcamEnabled, customCameraVideoStream: customCameraVideoStream, customAudioTrack: nil,
+      multiStream: true, mode: mode)
   }
 
   /// - Parameter multiStream: whether the machine's camera is sent in more than one size; a custom track says so itself.
@@ -41,6 +42,18 @@ public final class VideoSDK {
     meetingId: String, participantId: String = "", participantName: String = "Guest", micEnabled: Bool = true,
     webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil, multiStream: Bool?,
     mode: Mode? = .CONFERENCE
+  ) -> Meeting {
+    initMeeting(
+      meetingId: meetingId, participantId: participantId, participantName: participantName, micEnabled: micEnabled,
+      webcamEnabled: webcamEnabled, customCameraVideoStream: customCameraVideoStream, customAudioTrack: nil,
+      multiStream: multiStream, mode: mode)
+  }
+
+  /// - Parameter customAudioTrack: a track of `createAudioTrack`; nil: the machine's microphone as it is.
+  public static func initMeeting(
+    meetingId: String, participantId: String = "", participantName: String = "Guest", micEnabled: Bool = true,
+    webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil,
+    customAudioTrack: CustomRTCMediaStream?, multiStream: Bool? = true, mode: Mode? = .CONFERENCE
   ) -> Meeting {
     let world = Result { () throws(BackendAddressError) in
       try Backends.world(room: meetingId, participant: participantId.isEmpty ? nil : participantId)
@@ -53,7 +66,7 @@ public final class VideoSDK {
         participantID: participantId.isEmpty ? ownID : participantId, name: participantName,
         attributes: mode.map { $0 == .CONFERENCE ? [:] : [Convention.mode: $0.rawValue] } ?? [:]),
       micEnabled: micEnabled, webcamEnabled: webcamEnabled, customCamera: customCameraVideoStream,
-      isMultiStream: multiStream ?? true, mode: mode ?? .CONFERENCE)
+      customMicrophone: customAudioTrack, isMultiStream: multiStream ?? true, mode: mode ?? .CONFERENCE)
   }
 
   /// Describes a camera track to join with or to switch to.
@@ -62,6 +75,13 @@ public final class VideoSDK {
     multiStream: Bool? = true
   ) throws -> CustomRTCMediaStream? {
     CustomRTCMediaStream(
-      config: encoderConfig ?? .h360p_w640p, facing: facingMode ?? .front, isMultiStream: multiStream ?? true)
+      .init(config: encoderConfig ?? .h360p_w640p, facing: facingMode ?? .front, isMultiStream: multiStream ?? true))
+  }
+
+  /// Describes a microphone track to join with or to unmute with.
+  /// - Parameter noiseConfig: nil: what is usual for the device.
+  /// - Throws: nothing; the declaration is the vendor's.
+  public static func createAudioTrack(noiseConfig: noiseConfig?) throws -> CustomRTCMediaStream? {
+    CustomRTCMediaStream(microphone: noiseConfig?.processing)
   }
 }

@@ -54,6 +54,7 @@ public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
     guard isEnabled else { return }
     guard let frame else { return clear() }
     let turn = settings.withLock { $0.rotation }.flatMap { RTCVideoRotation(rawValue: $0.intValue) }
-    render(turn.map { frame.frame.with(quarterTurns: UInt8($0.rawValue / 90)) } ?? frame.frame)
+    guard let picture = frame.engineFrame else { return }
+    render(turn.map { picture.with(quarterTurns: UInt8($0.rawValue / 90)) } ?? picture)
   }
 }

@@ -128,4 +128,35 @@ func buttons2_4(_ meeting: Meeting) async throws {
   await meeting.disableScreenShare()
   meeting.changeMic(selectedDevice: meeting.getMics().first?.deviceName ?? "")
   try await meeting.pubsub.publish(topic: "CHAT", message: "Hi", options: ["persist": true], payload: ["a": 1])
+  let store = meeting.realtimeStore
+  let watcher = StoreWatcher()
+  try await store.observe(key: "poll", forListener: watcher)
+  try await store.set(key: "poll", value: "open")
+  let poll: String? = try await store.get(key: "poll")
+  try await store.stopObserving(key: "poll", forListener: watcher)
+  print(poll ?? "closed")
+  meeting.setVideoProcessor(processor: GrayProcessor())
+  meeting.setVideoProcessor(processor: nil)
+  meeting.pauseAllStreams()
+  meeting.resumeAllStreams("video")
+  let microphone = try VideoSDK.createAudioTrack(
+    noiseConfig: noiseConfig(
+      noiseSupression: true, echoCancellation: true, autoGainControl: true, highPassFilter: true))
+  meeting.unmuteMic(customAudioStream: microphone)
+  meeting.switchTo(meetingId: "other", token: "")
+}
+
+final class StoreWatcher: RealtimeStoreEventListener {
+  nonisolated init() {}
+  nonisolated func onValueChanged(key: String, value: String?, updatedBy: String) { print(key, value ?? "", updatedBy) }
+}
+
+final class GrayProcessor: VideoSDKVideoProcessor {
+  nonisolated init() {}
+  nonisolated func onFrameReceived(frame: RTCVideoFrame) -> RTCVideoFrame? {
+    guard let pixels = (frame.buffer as? RTCCVPixelBuffer)?.pixelBuffer else { return frame }
+    CVPixelBufferLockBaseAddress(pixels, [])
+    CVPixelBufferUnlockBaseAddress(pixels, [])
+    return frame
+  }
 }
