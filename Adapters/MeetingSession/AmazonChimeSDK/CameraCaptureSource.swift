@@ -30,6 +30,9 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     var format = VideoCaptureFormat(width: 1_280, height: 720, maxFrameRate: 30)
     var camera: (any Koine.VideoSource)?
     var nextDue: Tick?
+    var events: (any EventAnalyticsController)?
+    var isInterrupted = false
+    var observation: Observation?
   }
 
   private let environment: MeetingEnvironment
@@ -47,10 +50,49 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     self.environment = environment
     lane = environment.lane.scheduler.lane("camera")
     observers = Observers(environment.delivery)
+    let observation = environment.machine.observe { [weak self] in self?.handle($0) }
+    state.withLock { $0.observation = observation }
   }
 
-  @available(*, unavailable, message: "observers report the same; Koine collects no events")
-  public func setEventAnalyticsController(eventAnalyticsController: (any EventAnalyticsController)?) {}
+  deinit { state.withLock { $0.observation }?.cancel() }
+
+  /// The controller that takes the camera's events from now on; the facade's own camera has the session's.
+  public func setEventAnalyticsController(eventAnalyticsController: (any EventAnalyticsController)?) {
+    let old = state.withLock { state in
+      defer { state.events = eventAnalyticsController }
+      return state.events
+    }
+    withExtendedLifetime(old) {}  // let go of outside the lock
+  }
+
+  private var events: (any EventAnalyticsController)? { state.withLock { $0.events } }
+
+  /// A camera gives no frames in the background. On the delivery queue.
+  private func handle(_ event: Machine.Event) {
+    switch event {
+    case .wentToBackground:
+      guard
+        state.withLock({ state in
+          state.isInterrupted = state.camera != nil
+          return state.isInterrupted
+        })
+      else { return }
+      events?.publishEvent(
+        name: .videoInterruptionBegan,
+        attributes: [
+          EventAttributeName.videoInterruptionReason: VideoInterruptionReason.videoDeviceNotAvailableInBackground
+        ], notifyObservers: false)
+    case .cameToForeground:
+      guard
+        state.withLock({ state in
+          defer { state.isInterrupted = false }
+          return state.isInterrupted
+        })
+      else { return }
+      events?.publishEvent(name: .videoInterruptionEnded, attributes: [:], notifyObservers: false)
+    default: break
+    }
+  }
 
   public var videoContentHint: VideoContentHint {
     get { state.withLock { $0.hint } }
@@ -93,7 +135,20 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
 
   public func stop() { if halt() { observers.notify { $0.captureDidStop() } } }
 
-  public func switchCamera() { device = device?.type == .videoBackCamera ? .frontCamera : .backCamera }
+  public func switchCamera() {
+    let new = device?.type == .videoBackCamera ? MediaDevice.frontCamera : MediaDevice.backCamera
+    guard new.camera(of: environment.machine) != nil else {
+      device = nil
+      logger.error(msg: "there is no camera to switch to")
+      events?.publishEvent(
+        name: .videoInputFailed, attributes: [EventAttributeName.videoInputError: MediaError.noCameraSelected])
+      return
+    }
+    device = new
+    events?.publishEvent(
+      name: .videoInputSelected, attributes: [EventAttributeName.videoDeviceType: new.type.description],
+      notifyObservers: false)
+  }
 
   /// Opens the camera.
   private func run() -> Bool {
@@ -131,6 +186,7 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
 
   private func fail(_ error: CaptureSourceError, _ reason: String) -> Bool {
     logger.error(msg: "the camera did not start: \(reason)")
+    events?.publishEvent(name: .videoInputFailed, attributes: [EventAttributeName.videoInputError: error])
     observers.notify { $0.captureDidFail(error: error) }
     return false
   }

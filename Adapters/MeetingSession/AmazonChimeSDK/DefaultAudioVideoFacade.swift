@@ -33,32 +33,40 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   let audioVideoObservers: Observers<any AudioVideoObserver>
   let roster: Roster
   let speakers: ActiveSpeakers
-  let tiles: TileRegistry
+  let tiles: DefaultVideoTileController
   let videos: RemoteVideos
   let localVideo: LocalVideo
   let contentShare: ContentShare
   let messages: DataMessages
   let metrics: Metrics
   let devices: AudioDevices
+  let events: DefaultEventAnalyticsController
   let state = Lock(State())
   private let reports: Repeater
 
-  init(_ configuration: MeetingSessionConfiguration, _ logger: any Logger, in environment: MeetingEnvironment) {
+  init(
+    _ configuration: MeetingSessionConfiguration, _ logger: any Logger, _ events: DefaultEventAnalyticsController,
+    in environment: MeetingEnvironment
+  ) {
+    self.events = events
     self.configuration = configuration
     self.logger = logger
     self.environment = environment
     audioVideoObservers = Observers(environment.delivery)
-    speakers = ActiveSpeakers(environment)
+    speakers = ActiveSpeakers(environment, selfId: configuration.credentials.attendeeId)
     roster = Roster(environment.delivery, speakers: speakers)
-    tiles = TileRegistry(environment.delivery, logger)
+    tiles = DefaultVideoTileController(environment.delivery, logger, selfId: configuration.credentials.attendeeId) {
+      [events] count in events.count { figures, _ in figures.hasTiles(count) }
+    }
     videos = RemoteVideos(
       environment, selfId: configuration.credentials.attendeeId, tiles: tiles, observers: audioVideoObservers)
-    localVideo = LocalVideo(environment, logger, configuration.meetingFeatures)
-    contentShare = ContentShare(environment, logger, configuration)
+    localVideo = LocalVideo(environment, logger, configuration.meetingFeatures, events)
+    contentShare = ContentShare(environment, logger, configuration, events)
     messages = DataMessages(environment)
     metrics = Metrics(environment)
-    devices = AudioDevices(environment, logger)
+    devices = AudioDevices(environment, logger, events)
     reports = Repeater(environment)
+    tiles.onPause { [weak videos] isPaused, tileId in videos?.setPaused(isPaused, tileId: tileId) }
   }
 
   /// While the meeting runs.
@@ -77,6 +85,9 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   public func start(audioVideoConfiguration: AudioVideoConfiguration) throws {
     let usesMicrophone = audioVideoConfiguration.audioDeviceCapabilities == .inputAndOutput
     if usesMicrophone, environment.audioSession.recordPermission != .granted {
+      events.publishEvent(
+        name: .audioInputFailed,
+        attributes: [EventAttributeName.audioInputError: PermissionError.audioPermissionError])
       throw PermissionError.audioPermissionError
     }
     guard isIdle else { throw MediaError.illegalState }
@@ -86,8 +97,16 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       throw MediaError.audioFailedToStart
     }
     audioVideoObservers.notify { $0.audioSessionDidStartConnecting(reconnecting: false) }
+    events.publishEvent(name: .meetingStartRequested)
+    events.count { figures, now in figures.startsConnecting(at: now) }
     guard let world = environment.world else {
       logger.error(msg: environment.problem)
+      events.publishEvent(
+        name: .meetingStartFailed,
+        attributes: [
+          EventAttributeName.meetingStatus: MeetingSessionStatusCode.audioServiceUnavailable,
+          EventAttributeName.meetingErrorMessage: environment.problem,
+        ])
       throw MediaError.audioFailedToStart
     }
     let session = Session(request, in: world, options: SessionOptions(subscribesToEverything: false))
@@ -113,6 +132,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
 
   private func started(_ session: Session, usesMicrophone: Bool) {
     audioVideoObservers.notify { $0.videoSessionDidStartConnecting() }
+    events.meetingStarted()
     videos.start(in: session)
     session.observe { [weak self, weak session] event in
       if let self, let session { self.handle(event, of: session) }
@@ -164,6 +184,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     roster.clear()
     if wasReconnecting { audioVideoObservers.notify { $0.audioSessionDidCancelReconnect() } }
     let status = MeetingSessionStatus(statusCode: wasStopping ? .ok : MeetingSessionStatusCode(reason))
+    publishEnd(status.statusCode, reason)
     var stops: [(any AudioVideoObserver) -> Void] = [{ $0.audioSessionDidStopWithStatus(sessionStatus: status) }]
     if wasStopping {
       stops.append(Self.videoStopped(.ok))
@@ -173,6 +194,18 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     }
     audioVideoObservers.notify(inAnyOrder: stops)
     state.withLock { $0.untilItsEnd }?.cancel()
+  }
+
+  private func publishEnd(_ status: MeetingSessionStatusCode, _ reason: EndReason) {
+    var attributes: [EventAttributeName: Any] = [.meetingStatus: status]
+    switch status {
+    case .ok, .audioServerHungup, .audioJoinedFromAnotherDevice:
+      events.publishEvent(name: .meetingEnded, attributes: attributes)
+    default:
+      attributes[.meetingErrorMessage] = if case .refused(let failure) = reason { "\(failure)" } else { "\(reason)" }
+      events.publishEvent(name: .meetingFailed, attributes: attributes)
+    }
+    events.meetingEnded()
   }
 
   private static func videoStopped(_ code: MeetingSessionStatusCode) -> (any AudioVideoObserver) -> Void {

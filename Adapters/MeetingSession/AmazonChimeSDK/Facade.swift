@@ -1,6 +1,6 @@
 /// Everything a meeting can do.
 public protocol AudioVideoFacade: AudioVideoControllerFacade, RealtimeControllerFacade, DeviceController,
-  VideoTileControllerFacade, ActiveSpeakerDetectorFacade, ContentShareController
+  VideoTileControllerFacade, ActiveSpeakerDetectorFacade, ContentShareController, EventAnalyticsFacade
 {}
 
 public protocol AudioVideoControllerFacade: AnyObject {
@@ -77,9 +77,16 @@ public protocol VideoTileControllerFacade: AnyObject {
   func resumeRemoteVideoTile(tileId: Int)
 }
 
+/// Makes tiles of the videos that arrive.
+public protocol VideoTileController: VideoTileControllerFacade {
+  func onReceiveFrame(frame: VideoFrame?, videoId: Int, attendeeId: String?, pauseState: VideoPauseState)
+}
+
 public protocol ActiveSpeakerDetectorFacade: AnyObject {
   func addActiveSpeakerObserver(policy: any ActiveSpeakerPolicy, observer: any ActiveSpeakerObserver)
   func removeActiveSpeakerObserver(observer: any ActiveSpeakerObserver)
+  /// Has no effect, as in the vendor's SDK.
+  func hasBandwidthPriorityCallback(hasBandwidthPriority: Bool)
 }
 
 public protocol ContentShareController: AnyObject {
