@@ -251,6 +251,6 @@ final class SessionCore: @unchecked Sendable {
     }
     return SessionStatistics(
       streams: ours + reception.statistics(figures), roundTripTime: figures.roundTripTime,
-      availableBitrate: figures.availableBitrate)
+      availableBitrate: figures.availableBitrate, availableReceiveBitrate: figures.availableReceiveBitrate)
   }
 }

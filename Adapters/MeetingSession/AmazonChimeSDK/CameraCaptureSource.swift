@@ -33,6 +33,8 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     var events: (any EventAnalyticsController)?
     var isInterrupted = false
     var observation: Observation?
+    /// Id of the machine's camera with the torch that this object has turned on.
+    var litTorch: Machine.Device.ID?
   }
 
   private let environment: MeetingEnvironment
@@ -54,7 +56,11 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     state.withLock { $0.observation = observation }
   }
 
-  deinit { state.withLock { $0.observation }?.cancel() }
+  deinit {
+    let (observation, torch) = state.withLock { ($0.observation, $0.litTorch) }
+    observation?.cancel()
+    if let torch { environment.machine.setTorch(false, of: torch) }
+  }
 
   /// The controller that takes the camera's events from now on; the facade's own camera has the session's.
   public func setEventAnalyticsController(eventAnalyticsController: (any EventAnalyticsController)?) {
@@ -111,11 +117,29 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     set { change { $0.format = newValue } }
   }
 
-  /// There is none here: it stays off.
-  public var torchAvailable: Bool { false }
+  /// Whether the camera has a torch (`Machine.Device.hasTorch`).
+  public var torchAvailable: Bool { found?.hasTorch ?? false }
+
+  /// Whether the torch is on. Without a torch it stays off. It goes off with the last reference to this object.
   public var torchEnabled: Bool {
-    get { false }
-    set { if newValue { NoEffect.torch.log() } }
+    get { state.withLock { $0.litTorch }.map { environment.machine.isTorchOn($0) } ?? false }
+    set {
+      setTorch(newValue)
+      if newValue, !torchEnabled { logger.info(msg: "the camera has no torch") }
+    }
+  }
+
+  /// The machine's camera that stands for `device`.
+  private var found: Machine.Device? { device?.camera(of: environment.machine) }
+
+  private func setTorch(_ isOn: Bool) {
+    let camera = isOn ? found?.id : nil
+    let lit = camera.flatMap { environment.machine.setTorch(true, of: $0) ? $0 : nil }
+    let old = state.withLock { state in
+      defer { state.litTorch = lit }
+      return state.litTorch
+    }
+    if let old, old != lit { environment.machine.setTorch(false, of: old) }
   }
 
   public func addVideoSink(sink: any VideoSink) { sinks.add(sink) }
@@ -181,6 +205,7 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
 
   private func change(_ change: (inout State) -> Void) {
     state.withLock { change(&$0) }
+    if torchEnabled { setTorch(true) }  // of the other camera, if that has one
     if halt(), !run() { observers.notify { $0.captureDidStop() } }
   }
 

@@ -109,7 +109,8 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
         ])
       throw MediaError.audioFailedToStart
     }
-    let session = Session(request, in: world, options: SessionOptions(subscribesToEverything: false))
+    let session = Session(
+      request(audioVideoConfiguration), in: world, options: SessionOptions(subscribesToEverything: false))
     let isFirst = state.withLock { state in
       guard state.phase.isIdle else { return false }
       state = State(phase: .running(session))
@@ -122,12 +123,14 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
 
   private var isIdle: Bool { state.withLock { $0.phase.isIdle } }
 
-  private var request: JoinRequest {
+  private func request(_ audioVideoConfiguration: AudioVideoConfiguration) -> JoinRequest {
     let credentials = configuration.credentials
-    return JoinRequest(
+    var request = JoinRequest(
       room: configuration.meetingId, credential: credentials.joinToken.isEmpty ? nil : credentials.joinToken,
       participantID: credentials.attendeeId, name: credentials.externalUserId,
       externalUserID: credentials.externalUserId)
+    request.reconnectTimeout = .milliseconds(audioVideoConfiguration.reconnectTimeoutMs)
+    return request
   }
 
   private func started(_ session: Session, usesMicrophone: Bool) {
@@ -218,7 +221,6 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   public func addAudioVideoObserver(observer: any AudioVideoObserver) { audioVideoObservers.add(observer) }
   public func removeAudioVideoObserver(observer: any AudioVideoObserver) { audioVideoObservers.remove(observer) }
   public func addMetricsObserver(observer: any MetricsObserver) {
-    NoEffect.receiveBandwidth.log()
     metrics.observers.add(observer)
   }
   public func removeMetricsObserver(observer: any MetricsObserver) { metrics.observers.remove(observer) }
