@@ -44,6 +44,9 @@ public struct JoinRequest: Sendable {
   public var externalUserID: String?
   /// The participant's attributes; at most 64, in all 16 KiB of JSON.
   public var attributes: [String: String]
+  /// How long the client tries to reach the room again after it has lost the connection; then the session ends with `.lost`. Less
+  /// than 0 counts as 0. Default 60 s.
+  public var reconnectTimeout = Duration.seconds(60)
 
   /// Creates a request.
   public init(

@@ -48,10 +48,15 @@ public final class Machine: Sendable {
     public let attachment: Attachment
     /// In the words of `Devices`.
     public let source: String
+    /// Whether it is a camera with a torch (`setTorch(_:of:)`).
+    public let hasTorch: Bool
 
     /// Creates a device.
-    public init(id: String, kind: Kind, name: String, attachment: Attachment = .usb, source: String) {
+    public init(
+      id: String, kind: Kind, name: String, attachment: Attachment = .usb, source: String, hasTorch: Bool = false
+    ) {
       (self.id, self.kind, self.name, self.attachment, self.source) = (id, kind, name, attachment, source)
+      self.hasTorch = hasTorch && kind == .camera
     }
   }
 
@@ -105,6 +110,8 @@ public final class Machine: Sendable {
   struct State {
     var devices: [Device] = []
     var inUse: [Kind: Device.ID] = [:]
+    /// Cameras with a torch that is on.
+    var litTorches: Set<Device.ID> = []
     var permissions: [Kind: Permission] = [:]
     var answers: [Kind: Permission] = [:]
     var asking: [(kind: Kind, done: @Sendable (Bool) -> Void)] = []
@@ -146,6 +153,20 @@ public final class Machine: Sendable {
   public func device(_ id: Device.ID) -> Device? { devices.first { $0.id == id } }
   /// The device of this kind that is in use; nil if the machine has none.
   public func current(_ kind: Kind) -> Device? { state.withLock { $0.current(kind) } }
+  /// Whether the torch of a camera is on.
+  public func isTorchOn(_ id: Device.ID) -> Bool { state.withLock { $0.litTorches.contains(id) } }
+
+  /// Turns the torch of a camera on or off. It stays as it is, whether or not the camera runs, until the camera is unplugged.
+  /// - Returns: false if there is no such camera, or it has no torch.
+  @discardableResult
+  public func setTorch(_ isOn: Bool, of id: Device.ID) -> Bool {
+    state.withLock { state in
+      guard state.devices.contains(where: { $0.id == id && $0.hasTorch }) else { return false }
+      if isOn { state.litTorches.insert(id) } else { state.litTorches.remove(id) }
+      return true
+    }
+  }
+
   /// Whether another program interrupts the audio.
   public var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
   /// The user's permission for devices of a kind.
@@ -157,6 +178,7 @@ public final class Machine: Sendable {
   public func plugIn(_ device: Device) {
     change { state in
       state.devices.removeAll { $0.id == device.id }
+      state.litTorches.remove(device.id)
       state.devices.append(device)
       let takesOver = device.kind != .camera || state.inUse[device.kind] == nil
       return [.plugged(device)] + (takesOver ? state.use(device.id, device.kind, .plugged) : [])
@@ -169,6 +191,7 @@ public final class Machine: Sendable {
       guard let device = state.devices.first(where: { $0.id == id }) else { return [] }
       let wasInUse = state.inUse[device.kind] == id
       state.devices.removeAll { $0.id == id }
+      state.litTorches.remove(id)
       guard wasInUse else { return [.unplugged(device)] }
       let next = state.devices.last { $0.kind == device.kind }
       state.inUse[device.kind] = next?.id

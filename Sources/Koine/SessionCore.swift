@@ -269,6 +269,6 @@ final class SessionCore: @unchecked Sendable {
     }
     return SessionStatistics(
       streams: ours + reception.statistics(figures), roundTripTime: figures.roundTripTime,
-      availableBitrate: figures.availableBitrate)
+      availableBitrate: figures.availableBitrate, availableReceiveBitrate: figures.availableReceiveBitrate)
   }
 }

@@ -26,11 +26,17 @@ public struct SessionStatistics: Sendable, Hashable {
   public var roundTripTime: Double?
   /// What the way out carries, in bit/s.
   public var availableBitrate: Int
+  /// What the way in carries, in bit/s, as the room estimates it while it sends video; nil before.
+  public var availableReceiveBitrate: Int?
 
   /// Creates statistics.
-  public init(streams: [StreamStatistics] = [], roundTripTime: Double? = nil, availableBitrate: Int = 0) {
+  public init(
+    streams: [StreamStatistics] = [], roundTripTime: Double? = nil, availableBitrate: Int = 0,
+    availableReceiveBitrate: Int? = nil
+  ) {
     self.streams = streams
     self.roundTripTime = roundTripTime
     self.availableBitrate = availableBitrate
+    self.availableReceiveBitrate = availableReceiveBitrate
   }
 }

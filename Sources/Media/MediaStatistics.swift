@@ -9,6 +9,8 @@ public struct MediaStatistics<Outgoing: Hashable & Sendable, Incoming: Hashable 
   public var roundTripTime: Double?
   /// What the path out carries, in bit/s.
   public var availableBitrate = 0
+  /// What the path in carries, in bit/s, as the other end has reported it; nil before it has, and where it does not.
+  public var availableReceiveBitrate: Int?
   /// Datagrams that were not understood, could not be decrypted, or belong to no stream.
   public var dropped = 0
 

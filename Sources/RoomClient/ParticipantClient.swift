@@ -45,6 +45,8 @@ package final class ParticipantClient: RoomClient {
   private var attendants: [String] = []
   private var outspoken: Set<String> = []
   private var isReachable = true
+  /// What the path from the router carries, in bit/s, as the router has reported it; nil before.
+  private var availableReceiveBitrate: Int?
   /// State of a join while the room's history arrives.
   private struct Entry {
     let isRejoin, isRouterNew: Bool
@@ -57,8 +59,6 @@ package final class ParticipantClient: RoomClient {
   private var isReturning = false
   /// Since when the client has looked for a new media path; nil while the path works.
   private var pathLostSince: Tick?
-
-  private static let pathPatience = Duration.seconds(60)
 
   /// - Parameter addresses: of its sockets.
   package init(
@@ -77,7 +77,7 @@ package final class ParticipantClient: RoomClient {
     }
     media = try PeerMedia(addresses: addresses, random: random.fork(), now: now, trace: tracesPlaintext)
     idPrefix = String(random.next(), radix: 36)
-    signaling = SignalingClient(random: random.fork())
+    signaling = SignalingClient(random: random.fork(), patience: request.reconnectTimeout)
     join()
   }
 
@@ -135,7 +135,10 @@ package final class ParticipantClient: RoomClient {
     case .answerKnock(let participant, let admitted):
       send(.answerKnock(participant: participant, admitted: admitted, number: knocks[participant]))
     case .closeRoom: send(.close)
-    case .statistics(let completion): completion(media.statistics(at: now))
+    case .statistics(let completion):
+      var statistics = media.statistics(at: now)
+      statistics.availableReceiveBitrate = availableReceiveBitrate
+      completion(statistics)
     case .leave:
       send(.leave(reason: nil))
       signaling.expectEnd(at: now)
@@ -214,7 +217,7 @@ package final class ParticipantClient: RoomClient {
   /// history.
   private func joinAgain(_ unacknowledged: [ClientMessage], at now: Tick) {
     do { try media.reset(at: now) } catch { return signaling.finish(.lost) }
-    (subscriptions, awaitedRestarts) = ([:], 0)
+    (subscriptions, awaitedRestarts, availableReceiveBitrate) = ([:], 0, nil)
     levels = [:]
     knocks = [:]
     unanswered = [:]
@@ -299,6 +302,7 @@ package final class ParticipantClient: RoomClient {
     guard local != nil else { return signaling.finish(.lost) }
     do { try media.restart(at: now) } catch { return signaling.finish(.lost) }
     awaitedRestarts += 1
+    availableReceiveBitrate = nil
     send(.restartMedia(media.localDescription))
     guard pathLostSince == nil else { return }
     pathLostSince = now
@@ -333,11 +337,11 @@ package final class ParticipantClient: RoomClient {
   package func handleOwnTimeout(at now: Tick) {
     media.handleTimeout(at: now)
     takeEvents(at: now)
-    if let pathLostSince, now - pathLostSince >= Self.pathPatience { signaling.finish(.lost) }
+    if let pathLostSince, now - pathLostSince >= request.reconnectTimeout { signaling.finish(.lost) }
   }
 
   package var ownDeadline: Tick? {
-    media.deadline.sooner(pathLostSince.map { $0 + Self.pathPatience })
+    media.deadline.sooner(pathLostSince.map { $0 + request.reconnectTimeout })
   }
 
   package var ownDeadlineReason: String {
@@ -408,6 +412,7 @@ package final class ParticipantClient: RoomClient {
     case .speakers(let speakers):
       levels.merge(speakers.levels) { _, new in new }
       receiver.linkDidChange(.speakers(Speakers(levels: levels, dominant: speakers.dominant)))
+    case .bandwidth(let bitrate): availableReceiveBitrate = bitrate
     case .quality(let changes): receiver.linkDidChange(.quality(changes))
     case .wanted(let track, let layers):
       guard let id = media.published.first(where: { $0.track == track }) else { return }

@@ -27,14 +27,13 @@ package struct SignalingClient {
   private static let attemptLimit = Duration.seconds(5)
   /// How long joining again may take: the answer brings the room's history.
   private static let entryLimit = Duration.seconds(15)
-  /// How long a lost router is looked for.
-  private static let patience = Duration.seconds(60)
   /// How long the answer to `leave` may take.
   private static let leaveLimit = Duration.seconds(2)
 
   private var channel = ClientSignalingChannel()
   private var backoff = Backoff()
   private var random: SeededRandom
+  private let patience: Duration
   private var events: [Event] = []
   /// Set once the router has admitted the client.
   private var hasBegun = false
@@ -47,7 +46,10 @@ package struct SignalingClient {
   private var leaveEnds: Tick?
   private var leaveReason = EndReason.left
 
-  package init(random: SeededRandom) { self.random = random }
+  /// - Parameter patience: how long a lost router is looked for.
+  package init(random: SeededRandom, patience: Duration = .seconds(60)) {
+    (self.random, self.patience) = (random, patience)
+  }
 
   /// Proves to the router, after it has forgotten the channel, that this is still the same client.
   package var formerKey: String? { channel.formerKey }
@@ -152,7 +154,7 @@ package struct SignalingClient {
 
   package mutating func handleTimeout(at now: Tick) {
     if let leaveEnds, now >= leaveEnds { finish(leaveReason) }
-    if let lostSince, now - lostSince >= Self.patience { finish(.lost) }
+    if let lostSince, now - lostSince >= patience { finish(.lost) }
     if let attemptEnds, now >= attemptEnds { attemptTimedOut(at: now) }
   }
 
@@ -168,7 +170,7 @@ package struct SignalingClient {
     isOver ? nil : leaveEnds.sooner(nextAttempt).sooner(attemptEnds).sooner(patienceEnds)
   }
 
-  private var patienceEnds: Tick? { lostSince.map { $0 + Self.patience } }
+  private var patienceEnds: Tick? { lostSince.map { $0 + patience } }
 
   /// What `deadline` waits for.
   package var deadlineReason: String {

@@ -30,6 +30,8 @@ final class Member {
   var layerAllocator = LayerAllocator()
   var meter = PathMeter()
   var quality = ConnectionQuality()
+  /// The estimate of its path that its client was notified of last, in bit/s.
+  var reportedEstimate: Int?
   /// From this participant's clock to ours, as its sender reports show.
   var clock = SenderClockOffset()
   private var nextMid = 0

@@ -2,7 +2,8 @@ import KoineBase
 import KoineSignaling
 import KoineTransport
 
-// The connection quality of each participant, measured in both directions. All participants are notified when it changes.
+// The connection quality of each participant, measured in both directions. All participants are notified when it changes. What a
+// receiver's path carries is reported to that receiver only.
 
 extension Room {
   static let qualityInterval: Duration = .seconds(1)
@@ -14,8 +15,18 @@ extension Room {
     for member in members where member.measureQuality(at: now) && !member.grants.isHidden {
       changes[member.id] = member.quality
     }
+    for member in members { reportEstimate(to: member) }
     guard !changes.isEmpty else { return }
     tellOthers(.quality(changes), than: nil)
+  }
+
+  private func reportEstimate(to member: Member) {
+    guard member.isConnected, let estimate = member.layerAllocator.estimate,
+      member.subscriptions.contains(where: { !$0.track.codec.isAudio })
+    else { return }
+    if let reported = member.reportedEstimate, abs(estimate - reported) <= reported / 10 { return }
+    member.reportedEstimate = estimate
+    outbox.post(.bandwidth(estimate), to: member.client)
   }
 
   /// Sends a new member the connection quality of all members with less than the best quality.

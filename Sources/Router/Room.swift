@@ -182,6 +182,7 @@ final class Room {
     member.slot = slot
     slot.member = member
     member.layerAllocator.reset()
+    member.reportedEstimate = nil
     member.meter = PathMeter()
     for track in member.tracks {
       track.restart(on: slot.peer)

@@ -45,6 +45,9 @@ public enum ServerMessage: Hashable, Sendable {
   case starved(Track.ID, Bool)
   /// The connection quality of all participants with a changed quality, the receiver's own included.
   case quality([String: ConnectionQuality])
+  /// The bitrate that the path from the router to the client carries, in bit/s, as the router estimates it. Sent to clients that
+  /// receive video when it has changed by more than a tenth, at most once a second.
+  case bandwidth(Int)
   /// The simulcast layers of the client's own track that receivers want, 0 the smallest. The client need not send the others. Before
   /// the first such message all layers are wanted.
   case wanted(trackID: String, layers: [Int])
@@ -74,7 +77,7 @@ extension ServerMessage: Codable {
   enum Kind: String, CaseIterable {
     case joined, refused, registered, incomingRing, ringEnded, ringProgress, participantJoined, participantLeft,
       accepted, published, withdrawn, muted, subscribed
-    case unsubscribed, data, dataReceipt, attributes, speakers, quality, wanted, failed, ended, pong
+    case unsubscribed, data, dataReceipt, attributes, speakers, quality, bandwidth, wanted, failed, ended, pong
     case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded, starved, attendants, history
     case permissions
   }
@@ -82,7 +85,7 @@ extension ServerMessage: Codable {
   enum CodingKeys: String, CodingKey {
     case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
       participants, number, layers, key, graceSeconds, heard, description, sending, receiving, admitted, paused,
-      attendants, permissions
+      attendants, permissions, bitrate
   }
 
   public init(from decoder: any Decoder) throws {
@@ -146,6 +149,7 @@ extension ServerMessage: Codable {
           uniqueKeysWithValues: worse.map { id, both in
             (id, ConnectionQuality(sending: sending[id] ?? both, receiving: receiving[id] ?? both))
           }))
+    case .bandwidth: self = .bandwidth(max(0, try fields.decode(Int.self, forKey: .bitrate)))
     case .wanted:
       self = .wanted(
         trackID: try fields.text(.track), layers: try fields.list(.layers, limit: SignalingLimits.encodings))
@@ -220,6 +224,7 @@ extension ServerMessage: Codable {
       try fields.encode(reports.mapValues(\.worse), forKey: .participants)
       try fields.encode(reports.mapValues(\.sending), forKey: .sending)
       try fields.encode(reports.mapValues(\.receiving), forKey: .receiving)
+    case .bandwidth(let bitrate): try fields.encode(bitrate, forKey: .bitrate)
     case .wanted(let track, let layers):
       try fields.encode(track, forKey: .track)
       try fields.encode(layers, forKey: .layers)
@@ -277,6 +282,7 @@ extension ServerMessage: Codable {
     case .attributes: .attributes
     case .speakers: .speakers
     case .quality: .quality
+    case .bandwidth: .bandwidth
     case .wanted: .wanted
     case .failed: .failed
     case .ended: .ended
@@ -325,8 +331,9 @@ extension ServerMessage: CountedMessage {
       case .history(let page): page.entries.reduce(0) { $0 + kept.data($1.kept.message) }
       case .failed(_, let failure), .refused(let failure): kept.text(failure.message)
       case .dataReceipt(let receipt): kept.text(receipt.id) + kept.text(receipt.failure?.message)
-      case .registered, .ringEnded, .ringProgress, .waiting, .knockEnded, .participantLeft, .accepted, .muted, .wanted,
-        .ended, .pong, .resumable, .resumed, .heard, .permissions:
+      case .registered, .ringEnded, .ringProgress, .waiting, .knockEnded, .participantLeft, .accepted, .muted,
+        .bandwidth,
+        .wanted, .ended, .pong, .resumable, .resumed, .heard, .permissions:
         SignalingLimits.name
       }
     return content + 128

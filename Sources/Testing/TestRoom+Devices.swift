@@ -10,6 +10,20 @@ extension TestRoom {
   ///     room.machine(of: "Ana").unplug("front camera")
   public func machine(of name: String) -> Machine { world(of: name).machine }
 
+  /// Gives a person's cameras on the back of the machine a torch. Call it before the app uses them. `Machine.isTorchOn` tells whether
+  /// an app has turned it on.
+  ///
+  ///     room.addTorch(to: "Ana")
+  ///     #expect(room.machine(of: "Ana").isTorchOn("back camera"))
+  public func addTorch(to name: String) {
+    let machine = machine(of: name)
+    for camera in machine.devices(.camera) where camera.attachment == .back && !camera.hasTorch {
+      machine.plugIn(
+        Machine.Device(
+          id: camera.id, kind: .camera, name: camera.name, attachment: .back, source: camera.source, hasTorch: true))
+    }
+  }
+
   /// Another program has taken a person's cameras or microphones: none of them starts. Those that run go on.
   public func occupy(_ kind: Machine.Kind, of name: String) {
     TestDevices.setBusy(true, kind, room: id, person: people.entry(named: name).id)

@@ -28,6 +28,25 @@ import Testing
     return told
   }
 
+  @Test func torchBelongsToACameraAndGoesOffWhenItIsUnplugged() {
+    let machine = Self.makeWorld().machine
+    let camera = Machine.Device(id: "lamp", kind: .camera, name: "Lamp", source: "pattern", hasTorch: true)
+    machine.plugIn(camera)
+    #expect(!machine.setTorch(true, of: "front camera"), "it has none")
+    #expect(!machine.setTorch(true, of: "no such thing"))
+    #expect(machine.setTorch(true, of: "lamp"))
+    #expect(machine.isTorchOn("lamp"))
+    #expect(machine.setTorch(false, of: "lamp"))
+    #expect(!machine.isTorchOn("lamp"))
+    machine.setTorch(true, of: "lamp")
+    machine.unplug("lamp")
+    #expect(!machine.isTorchOn("lamp"))
+    machine.plugIn(camera)
+    #expect(!machine.isTorchOn("lamp"))
+    let microphone = Machine.Device(id: "m", kind: .microphone, name: "M", source: "tone", hasTorch: true)
+    #expect(!microphone.hasTorch, "only cameras have torches")
+  }
+
   @Test func devicesArePluggedUnpluggedAndSelected() async throws {
     let world = Self.makeWorld()
     let machine = world.machine

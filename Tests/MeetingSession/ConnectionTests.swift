@@ -5,7 +5,7 @@ import Testing
 
 /// A backend that delivers the events of the test.
 private final class ScriptedRoom: Backend, @unchecked Sendable {  // `receiver` is guarded
-  let scheduler = Scheduler.virtual()
+  let scheduler = Koine.Scheduler.virtual()
   let capabilities: BackendCapabilities = [.dataMessages]
   private let receiver = Lock<(any LinkReceiver)?>(nil)
 

@@ -180,6 +180,27 @@ struct ConnectionQualityTests {
     #expect(Level(loss: 0, roundTrip: nil, jitter: 201) == .none)
   }
 
+  @Test func receiversOfVideoLearnWhatTheirPathCarries() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben", "cleo")
+    clients[0].publish(.camera)
+    clients[0].publish(.microphone)
+    clients[1].subscribe(to: "ana", "camera")
+    clients[2].subscribe(to: "ana", "microphone")
+    clients[0].sendFrames("camera", seconds: 30)
+    clients[0].sendAudio("microphone", seconds: 30)
+    world.run(.seconds(30))
+    func reports(_ client: Client) -> [Int] {
+      client.messages.compactMap { if case .bandwidth(let bitrate) = $0 { bitrate } else { nil } }
+    }
+    let bitrates = reports(clients[1])
+    #expect(!bitrates.isEmpty)
+    #expect(bitrates.count <= 30, "at most one a second")
+    #expect(zip(bitrates, bitrates.dropFirst()).allSatisfy { abs($1 - $0) > $0 / 10 }, "each a tenth from the last")
+    #expect(reports(clients[0]) == [], "receives nothing")
+    #expect(reports(clients[2]) == [], "receives audio only")
+  }
+
   @Test func eachDirectionHasItsOwnQuality() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")

@@ -79,7 +79,7 @@ struct GoldenTests {
       #expect(throws: Never.self) { try Version1.readClientMessage(Data(message.json())) }
     }
     // Clients of version 1 ignore messages of an unknown type, and count them as received.
-    let added: Set = ["permissions"]
+    let added: Set = ["bandwidth", "permissions"]
     for message in Examples.server {
       let json = try message.json()
       let fields = try JSONSerialization.jsonObject(with: Data(json)) as? [String: Any]

@@ -17,6 +17,17 @@ import Testing
     #expect(bea.isInRoom)
   }
 
+  @Test func addedTorchIsOnTheBackCamera() async throws {
+    let room = try await room()
+    let machine = room.machine(of: "Ana")
+    #expect(!machine.devices(.camera).contains { $0.hasTorch })
+    room.addTorch(to: "Ana")
+    #expect(machine.devices(.camera).filter(\.hasTorch).map(\.attachment) == [.back])
+    #expect(machine.setTorch(true, of: "back camera"))
+    #expect(machine.isTorchOn("back camera"))
+    #expect(machine.current(.camera)?.attachment == .front, "the camera in use stays the same")
+  }
+
   @Test func joinIntoAFullRoomIsRefused() async throws {
     let room = try await room()
     room.limitParticipants(to: 1)

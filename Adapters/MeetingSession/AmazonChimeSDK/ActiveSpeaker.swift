@@ -76,7 +76,12 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
   private let environment: MeetingEnvironment
   private let state = Lock(State())
 
-  init(_ environment: MeetingEnvironment) { self.environment = environment }
+  private let selfId: String
+
+  init(_ environment: MeetingEnvironment, selfId: String) {
+    self.environment = environment
+    self.selfId = selfId
+  }
 
   // MARK: Observers
 
@@ -154,15 +159,62 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
   }
 
   private func notifyObserver(_ watch: Watch) {
-    state.withLock { _ in
+    let isFirst = state.withLock { _ in
       watch.active = watch.scores.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
+      return watch.active.first?.attendeeId == selfId
     }
+    // Asked as the vendor's SDK asks; nothing follows from the answer.
+    if isFirst { _ = watch.policy.prioritizeVideoSendBandwidthForActiveSpeaker() }
     environment.delivery.deliver { [self, watch = Unchecked(watch)] in
       let watch = watch.value
       let active = state.withLock { $0.watches.values.contains { $0 === watch } ? watch.active : nil }
       if let active { watch.observer.activeSpeakerDidDetect(attendeeInfo: active) }
     }
   }
+}
+
+/// Detects active speakers for observers of its own: add it as a realtime observer, and it scores what it is notified of.
+public final class DefaultActiveSpeakerDetector: ActiveSpeakerDetectorFacade, RealtimeObserver, Sendable {
+  private let speakers: ActiveSpeakers
+  private let timer: Repeater
+  private let observerIds = Lock<Set<String>>([])
+
+  /// - Parameter selfAttendeeId: id of the local attendee.
+  public init(selfAttendeeId: String) {
+    let environment = MeetingEnvironment()
+    speakers = ActiveSpeakers(environment, selfId: selfAttendeeId)
+    timer = Repeater(environment)
+  }
+
+  public func addActiveSpeakerObserver(policy: any ActiveSpeakerPolicy, observer: any ActiveSpeakerObserver) {
+    speakers.add(policy, observer)
+    let isFirst = observerIds.withLock { ids in
+      defer { ids.insert(observer.observerId) }
+      return ids.isEmpty
+    }
+    if isFirst { timer.start(every: ActiveSpeakers.tick) { [weak self] in self?.speakers.tick() } }
+  }
+
+  public func removeActiveSpeakerObserver(observer: any ActiveSpeakerObserver) {
+    speakers.remove(observer)
+    let isEmpty = observerIds.withLock { ids in
+      ids.remove(observer.observerId)
+      return ids.isEmpty
+    }
+    if isEmpty { timer.stop() }
+  }
+
+  public func hasBandwidthPriorityCallback(hasBandwidthPriority: Bool) { NoEffect.bandwidthPriority.log() }
+
+  public func attendeesDidJoin(attendeeInfo: [AttendeeInfo]) { for info in attendeeInfo { speakers.joined(info) } }
+  public func attendeesDidLeave(attendeeInfo: [AttendeeInfo]) { for info in attendeeInfo { speakers.left(info) } }
+  public func attendeesDidDrop(attendeeInfo: [AttendeeInfo]) { attendeesDidLeave(attendeeInfo: attendeeInfo) }
+  public func volumeDidChange(volumeUpdates: [VolumeUpdate]) {
+    for update in volumeUpdates { speakers.changed(update) }
+  }
+  public func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}
+  public func attendeesDidMute(attendeeInfo: [AttendeeInfo]) {}
+  public func attendeesDidUnmute(attendeeInfo: [AttendeeInfo]) {}
 }
 
 /// Goes to the delivery queue and is touched only there, or under its owner's lock.

@@ -15,9 +15,11 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
   let observers: Observers<any DeviceChangeObserver>
   private let environment: MeetingEnvironment
   private let logger: any Logger
+  private let events: DefaultEventAnalyticsController
   private let state = Lock(State())
 
-  init(_ environment: MeetingEnvironment, _ logger: any Logger) {
+  init(_ environment: MeetingEnvironment, _ logger: any Logger, _ events: DefaultEventAnalyticsController) {
+    self.events = events
     observers = Observers(environment.delivery)
     self.environment = environment
     self.logger = logger
@@ -34,6 +36,7 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
   func list() -> [MediaDevice] {
     var devices = environment.delivery.inAnyOrder(
       environment.audioSession.availableInputs?.map { MediaDevice(label: $0.portName, port: $0) } ?? [])
+    if devices.isEmpty { publishFailure(MediaError.noAudioDevices) }
     devices.insert(.speaker, at: min(1, devices.count))
     return devices
   }
@@ -47,9 +50,17 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
   func choose(_ device: MediaDevice) {
     guard !device.type.isCamera else { return logger.error(msg: "\(device) is no audio device") }
     do { try environment.audioSession.setPreferredInput(device.port) } catch {
+      publishFailure(device.port == nil ? .overrideOutputAudioPortFailed : .setPreferredAudioInputFailed)
       return logger.error(msg: "\(device) cannot be used: \(error.localizedDescription)")
     }
     state.withLock { $0.isOnSpeaker = device.port == nil }
+    events.publishEvent(
+      name: .audioInputSelected, attributes: [EventAttributeName.audioDeviceType: device.type.description],
+      notifyObservers: false)
+  }
+
+  private func publishFailure(_ error: MediaError) {
+    events.publishEvent(name: .audioInputFailed, attributes: [EventAttributeName.audioInputError: error])
   }
 
   /// On the delivery queue.

@@ -18,7 +18,7 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
   public let callKitEnabled: Bool
   public let enableAudioRedundancy: Bool
   public let videoMaxResolution: VideoResolution
-  /// In milliseconds.
+  /// How long a lost connection is waited for, in milliseconds; then the meeting ends with `audioDisconnected`.
   public let reconnectTimeoutMs: Int
 
   public init(
@@ -34,7 +34,6 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
     if audioMode != Self.defaultAudioMode { NoEffect.audioMode.log() }
     if callKitEnabled != Self.defaultCallKitEnabled { NoEffect.callKit.log() }
     if enableAudioRedundancy != Self.defaultEnableAudioRedundancy { NoEffect.redundancy.log() }
-    if reconnectTimeoutMs != Self.defaultReconnectTimeoutMs { NoEffect.reconnectTimeout.log() }
   }
 
   /// All forms with fewer arguments.

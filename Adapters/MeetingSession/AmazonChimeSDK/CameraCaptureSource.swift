@@ -39,6 +39,11 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     var format = VideoCaptureFormat(width: 1_280, height: 720, maxFrameRate: 30)
     var camera: (any Koine.VideoSource)?
     var nextDue: Tick?
+    var events: (any EventAnalyticsController)?
+    var isInterrupted = false
+    var observation: Observation?
+    /// Id of the machine's camera with the torch that this object has turned on.
+    var litTorch: Machine.Device.ID?
   }
 
   private let environment: MeetingEnvironment
@@ -56,10 +61,53 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     self.environment = environment
     lane = environment.lane.scheduler.lane("camera")
     observers = Observers(environment.delivery)
+    let observation = environment.machine.observe { [weak self] in self?.handle($0) }
+    state.withLock { $0.observation = observation }
   }
 
-  @available(*, unavailable, message: "observers report the same; Koine collects no events")
-  public func setEventAnalyticsController(eventAnalyticsController: (any EventAnalyticsController)?) {}
+  deinit {
+    let (observation, torch) = state.withLock { ($0.observation, $0.litTorch) }
+    observation?.cancel()
+    if let torch { environment.machine.setTorch(false, of: torch) }
+  }
+
+  /// The controller that takes the camera's events from now on; the facade's own camera has the session's.
+  public func setEventAnalyticsController(eventAnalyticsController: (any EventAnalyticsController)?) {
+    let old = state.withLock { state in
+      defer { state.events = eventAnalyticsController }
+      return state.events
+    }
+    withExtendedLifetime(old) {}  // let go of outside the lock
+  }
+
+  private var events: (any EventAnalyticsController)? { state.withLock { $0.events } }
+
+  /// A camera gives no frames in the background. On the delivery queue.
+  private func handle(_ event: Machine.Event) {
+    switch event {
+    case .wentToBackground:
+      guard
+        state.withLock({ state in
+          state.isInterrupted = state.camera != nil
+          return state.isInterrupted
+        })
+      else { return }
+      events?.publishEvent(
+        name: .videoInterruptionBegan,
+        attributes: [
+          EventAttributeName.videoInterruptionReason: VideoInterruptionReason.videoDeviceNotAvailableInBackground
+        ], notifyObservers: false)
+    case .cameToForeground:
+      guard
+        state.withLock({ state in
+          defer { state.isInterrupted = false }
+          return state.isInterrupted
+        })
+      else { return }
+      events?.publishEvent(name: .videoInterruptionEnded, attributes: [:], notifyObservers: false)
+    default: break
+    }
+  }
 
   public var videoContentHint: VideoContentHint {
     get { state.withLock { $0.hint } }
@@ -78,11 +126,29 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     set { change { $0.format = newValue } }
   }
 
-  /// There is none here: it stays off.
-  public var torchAvailable: Bool { false }
+  /// Whether the camera has a torch (`Machine.Device.hasTorch`).
+  public var torchAvailable: Bool { found?.hasTorch ?? false }
+
+  /// Whether the torch is on. Without a torch it stays off. It goes off with the last reference to this object.
   public var torchEnabled: Bool {
-    get { false }
-    set { if newValue { NoEffect.torch.log() } }
+    get { state.withLock { $0.litTorch }.map { environment.machine.isTorchOn($0) } ?? false }
+    set {
+      setTorch(newValue)
+      if newValue, !torchEnabled { logger.info(msg: "the camera has no torch") }
+    }
+  }
+
+  /// The machine's camera that stands for `device`.
+  private var found: Machine.Device? { device?.camera(of: environment.machine) }
+
+  private func setTorch(_ isOn: Bool) {
+    let camera = isOn ? found?.id : nil
+    let lit = camera.flatMap { environment.machine.setTorch(true, of: $0) ? $0 : nil }
+    let old = state.withLock { state in
+      defer { state.litTorch = lit }
+      return state.litTorch
+    }
+    if let old, old != lit { environment.machine.setTorch(false, of: old) }
   }
 
   public func addVideoSink(sink: any VideoSink) { sinks.add(sink) }
@@ -102,7 +168,20 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
 
   public func stop() { if halt() { observers.notify { $0.captureDidStop() } } }
 
-  public func switchCamera() { device = device?.type == .videoBackCamera ? .frontCamera : .backCamera }
+  public func switchCamera() {
+    let new = device?.type == .videoBackCamera ? MediaDevice.frontCamera : MediaDevice.backCamera
+    guard new.camera(of: environment.machine) != nil else {
+      device = nil
+      logger.error(msg: "there is no camera to switch to")
+      events?.publishEvent(
+        name: .videoInputFailed, attributes: [EventAttributeName.videoInputError: MediaError.noCameraSelected])
+      return
+    }
+    device = new
+    events?.publishEvent(
+      name: .videoInputSelected, attributes: [EventAttributeName.videoDeviceType: new.type.description],
+      notifyObservers: false)
+  }
 
   /// Opens the camera.
   private func run() -> Bool {
@@ -135,11 +214,13 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
 
   private func change(_ change: (inout State) -> Void) {
     state.withLock { change(&$0) }
+    if torchEnabled { setTorch(true) }  // of the other camera, if that has one
     if halt(), !run() { observers.notify { $0.captureDidStop() } }
   }
 
   private func fail(_ error: CaptureSourceError, _ reason: String) -> Bool {
     logger.error(msg: "the camera did not start: \(reason)")
+    events?.publishEvent(name: .videoInputFailed, attributes: [EventAttributeName.videoInputError: error])
     observers.notify { $0.captureDidFail(error: error) }
     return false
   }

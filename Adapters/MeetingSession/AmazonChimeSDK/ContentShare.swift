@@ -11,15 +11,22 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
     /// Set while the share has a connection of its own.
     var session: Session?
     var hasBegun = false
+    /// Since the connection of its own is being opened; nil once it is open.
+    var connectingSince: Tick?
   }
 
   let observers: Observers<any ContentShareObserver>
   private let environment: MeetingEnvironment
   private let logger: any Logger
   private let configuration: MeetingSessionConfiguration
+  private let events: DefaultEventAnalyticsController
   private let sharing = Lock<Sharing?>(nil)
 
-  init(_ environment: MeetingEnvironment, _ logger: any Logger, _ configuration: MeetingSessionConfiguration) {
+  init(
+    _ environment: MeetingEnvironment, _ logger: any Logger, _ configuration: MeetingSessionConfiguration,
+    _ events: DefaultEventAnalyticsController
+  ) {
+    self.events = events
     observers = Observers(environment.delivery)
     self.environment = environment
     self.logger = logger
@@ -32,6 +39,7 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
     guard configuration.meetingFeatures.contentMaxResolution != .videoDisabled else {
       return logger.error(msg: "this meeting has no content share")
     }
+    events.publishEvent(name: .contentShareStartRequested)
     let running = sharing.withLock { sharing in
       if sharing == nil { sharing = Sharing(source: EngineSource(video), config: config) }
       return sharing?.stream == nil ? nil : sharing
@@ -48,6 +56,7 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
     guard let ended else { return }
     ended.stream?.unpublish()
     ended.session?.leave {}
+    events.publishEvent(name: .contentShareStopped)
     tellStop(.ok)
   }
 
@@ -58,13 +67,15 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
       sharing?.hasBegun = true
       return true
     }
-    if isFirst { observers.notify { $0.contentShareDidStart() } }
+    guard isFirst else { return }
+    events.publishEvent(name: .contentShareStarted)
+    observers.notify { $0.contentShareDidStart() }
   }
 
   /// A stream was refused by the room, or its source did not start.
   func failed(_ error: Failure) {
     guard sharing.withLock({ $0?.stream?.isOver == true }) else { return }
-    fail("\(error)")
+    fail("\(error)", as: VideoClientFailedError(error))
   }
 
   /// The meeting's session ends: what it carried goes on over a connection of its own.
@@ -92,6 +103,7 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
       self.sharing.withLock { sharing in
         sharing?.stream = stream
         sharing?.session = meeting == nil ? session : nil
+        sharing?.connectingSince = meeting == nil ? environment.now : nil
       }
       if meeting == nil { session.join { _ in } }  // how it went is told by events
       if stream.isOver { fail("it did not start") }  // told before it was known here
@@ -114,15 +126,34 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
       switch event {
       case .streamPublished(let stream): self?.published(stream.id)
       case .publishFailed(_, let error): self?.failed(error)
+      case .stateChanged(.connected): self?.connected()
+      case .stateChanged(.reconnecting):
+        self?.events.publishEvent(
+          name: .contentShareSignalingDropped,
+          attributes: [EventAttributeName.signalingDroppedError: SignalingDroppedError.signalingClientDisconnected])
       case .stateChanged(.ended(let reason)) where reason != .left:
-        if let self, self.sharing.withLock({ $0?.session === session }) { self.fail("\(reason)") }
+        if let self, self.sharing.withLock({ $0?.session === session }) {
+          self.fail("\(reason)", as: VideoClientFailedError(reason))
+        }
       default: break
       }
     }
     return session
   }
 
-  private func fail(_ reason: String) {
+  /// The connection of its own is open, for the first time or again.
+  private func connected() {
+    let since = sharing.withLock { sharing in
+      defer { sharing?.connectingSince = nil }
+      return sharing?.connectingSince
+    }
+    guard let since else { return }
+    let duration = (environment.now - since).nanoseconds / 1_000_000
+    events.publishEvent(
+      name: .contentShareSignalingOpened, attributes: [EventAttributeName.signalingOpenDurationMs: duration])
+  }
+
+  private func fail(_ reason: String, as error: VideoClientFailedError = .other) {
     logger.error(msg: "the content share failed: \(reason)")
     let failed = sharing.withLock { sharing in
       defer { sharing = nil }
@@ -130,11 +161,27 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
     }
     guard let failed else { return }
     failed.session?.leave {}
+    events.publishEvent(name: .contentShareFailed, attributes: [EventAttributeName.contentShareError: error])
     tellStop(.videoServiceFailed)
   }
 
   private func tellStop(_ code: ContentShareStatusCode) {
     let status = ContentShareStatus(statusCode: code)
     observers.notify { $0.contentShareDidStop(status: status) }
+  }
+}
+
+extension VideoClientFailedError {
+  fileprivate init(_ failure: Failure) {
+    self = failure.code == .unauthorized || failure.code == .forbidden ? .authenticationFailed : .other
+  }
+
+  fileprivate init(_ reason: EndReason) {
+    self =
+      switch reason {
+      case .refused(let failure): VideoClientFailedError(failure)
+      case .lost: .maxRetryPeriodExceeded
+      default: .other
+      }
   }
 }

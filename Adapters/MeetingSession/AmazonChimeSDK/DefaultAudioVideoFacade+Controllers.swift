@@ -13,6 +13,9 @@ extension DefaultAudioVideoFacade {
       return logger.error(msg: "this meeting has no cameras")
     }
     guard environment.machine.permission(.camera) == .granted else {
+      events.publishEvent(
+        name: .videoInputFailed,
+        attributes: [EventAttributeName.videoInputError: PermissionError.videoPermissionError])
       throw PermissionError.videoPermissionError
     }
     localVideo.startCamera(config, in: session)
@@ -80,7 +83,20 @@ extension DefaultAudioVideoFacade {
     do { try session.send(message) } catch { logger.error(msg: "a data message was not sent: \(error)") }
   }
 
-  public func realtimeSetVoiceFocusEnabled(enabled: Bool) -> Bool { session != nil && devices.setVoiceFocus(enabled) }
+  public func realtimeSetVoiceFocusEnabled(enabled: Bool) -> Bool {
+    let isSet = session != nil && devices.setVoiceFocus(enabled)
+    let attributes: [EventAttributeName: Any] = isSet ? [:] : [.voiceFocusError: VoiceFocusError.audioClientNotStarted]
+    let name: EventName =
+      switch (enabled, isSet) {
+      case (true, true): .voiceFocusEnabled
+      case (true, false): .voiceFocusEnableFailed
+      case (false, true): .voiceFocusDisabled
+      case (false, false): .voiceFocusDisableFailed
+      }
+    events.publishEvent(name: name, attributes: attributes, notifyObservers: false)
+    return isSet
+  }
+
   public func realtimeIsVoiceFocusEnabled() -> Bool { session != nil && devices.hasVoiceFocus }
 
   // MARK: Devices
@@ -95,18 +111,17 @@ extension DefaultAudioVideoFacade {
 
   // MARK: Tiles
 
-  public func bindVideoView(videoView: any VideoRenderView, tileId: Int) { tiles.bind(videoView, tileId: tileId) }
-  public func unbindVideoView(tileId: Int) { tiles.unbind(tileId: tileId) }
-  public func addVideoTileObserver(observer: any VideoTileObserver) { tiles.observers.add(observer) }
-  public func removeVideoTileObserver(observer: any VideoTileObserver) { tiles.observers.remove(observer) }
-
-  public func pauseRemoteVideoTile(tileId: Int) {
-    if tiles.pause(tileId: tileId) { videos.setPaused(true, tileId: tileId) }
+  public func bindVideoView(videoView: any VideoRenderView, tileId: Int) {
+    tiles.bindVideoView(videoView: videoView, tileId: tileId)
+  }
+  public func unbindVideoView(tileId: Int) { tiles.unbindVideoView(tileId: tileId) }
+  public func addVideoTileObserver(observer: any VideoTileObserver) { tiles.addVideoTileObserver(observer: observer) }
+  public func removeVideoTileObserver(observer: any VideoTileObserver) {
+    tiles.removeVideoTileObserver(observer: observer)
   }
 
-  public func resumeRemoteVideoTile(tileId: Int) {
-    if tiles.resume(tileId: tileId) { videos.setPaused(false, tileId: tileId) }
-  }
+  public func pauseRemoteVideoTile(tileId: Int) { tiles.pauseRemoteVideoTile(tileId: tileId) }
+  public func resumeRemoteVideoTile(tileId: Int) { tiles.resumeRemoteVideoTile(tileId: tileId) }
 
   // MARK: Active speaker
 
@@ -115,6 +130,21 @@ extension DefaultAudioVideoFacade {
   }
 
   public func removeActiveSpeakerObserver(observer: any ActiveSpeakerObserver) { speakers.remove(observer) }
+
+  public func hasBandwidthPriorityCallback(hasBandwidthPriority: Bool) { NoEffect.bandwidthPriority.log() }
+
+  // MARK: Events
+
+  public func addEventAnalyticsObserver(observer: any EventAnalyticsObserver) {
+    events.addEventAnalyticsObserver(observer: observer)
+  }
+
+  public func removeEventAnalyticsObserver(observer: any EventAnalyticsObserver) {
+    events.removeEventAnalyticsObserver(observer: observer)
+  }
+
+  public func getMeetingHistory() -> [MeetingHistoryEvent] { events.getMeetingHistory() }
+  public func getCommonEventAttributes() -> [AnyHashable: Any] { events.getCommonEventAttributes() }
 
   // MARK: Content share
 

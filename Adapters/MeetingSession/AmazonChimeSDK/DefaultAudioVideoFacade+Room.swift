@@ -59,6 +59,10 @@ extension DefaultAudioVideoFacade {
     case .connected: connected(session)
     case .reconnecting:
       state.withLock { $0.isReconnecting = true }
+      events.count { figures, now in figures.startsReconnecting(at: now) }
+      events.publishEvent(
+        name: .videoClientSignalingDropped,
+        attributes: [EventAttributeName.signalingDroppedError: SignalingDroppedError.signalingClientDisconnected])
       audioVideoObservers.notify { $0.audioSessionDidDrop() }
       audioVideoObservers.notify(inAnyOrder: [
         { $0.audioSessionDidStartConnecting(reconnecting: true) }, { $0.videoSessionDidStartConnecting() },
@@ -75,6 +79,7 @@ extension DefaultAudioVideoFacade {
       return (state.connections > 1, state.unsent)
     }
     let status = MeetingSessionStatus(statusCode: .ok)
+    publishConnection(isAgain: isAgain)
     audioVideoObservers.notify(inAnyOrder: [
       { $0.audioSessionDidStart(reconnecting: isAgain) }, { $0.videoSessionDidStartWithStatus(sessionStatus: status) },
     ])
@@ -85,6 +90,20 @@ extension DefaultAudioVideoFacade {
     for message in unsent { transmit(message, in: session) }
   }
 
+  private func publishConnection(isAgain: Bool) {
+    var duration: Int64 = 0
+    events.count { figures, now in
+      if isAgain { figures.reconnected(at: now) } else { figures.started(at: now) }
+      duration = figures.connectingDuration
+    }
+    let attributes = [EventAttributeName.meetingStatus: MeetingSessionStatusCode.ok]
+    if !isAgain {
+      events.publishEvent(
+        name: .videoClientSignalingOpened, attributes: [EventAttributeName.signalingOpenDurationMs: duration])
+    }
+    events.publishEvent(name: isAgain ? .meetingReconnected : .meetingStartSucceeded, attributes: attributes)
+  }
+
   private func connectionChanged(to quality: ConnectionQuality.Level) {
     let isPoor = quality != .high
     let hasChanged = state.withLock { state in
@@ -92,6 +111,7 @@ extension DefaultAudioVideoFacade {
       return state.isPoor != isPoor
     }
     guard hasChanged else { return }
+    if isPoor { events.count { figures, _ in figures.connectionBecamePoor() } }
     audioVideoObservers.notify { isPoor ? $0.connectionDidBecomePoor() : $0.connectionDidRecover() }
   }
 

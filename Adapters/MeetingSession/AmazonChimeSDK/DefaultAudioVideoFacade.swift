@@ -38,33 +38,41 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   let transcriptObservers: Observers<any TranscriptEventObserver>
   let roster: Roster
   let speakers: ActiveSpeakers
-  let tiles: TileRegistry
+  let tiles: DefaultVideoTileController
   let videos: RemoteVideos
   let localVideo: LocalVideo
   let contentShare: ContentShare
   let messages: DataMessages
   let metrics: Metrics
   let devices: AudioDevices
+  let events: DefaultEventAnalyticsController
   let state = Lock(State())
   private let reports: Repeater
 
-  init(_ configuration: MeetingSessionConfiguration, _ logger: any Logger, in environment: MeetingEnvironment) {
+  init(
+    _ configuration: MeetingSessionConfiguration, _ logger: any Logger, _ events: DefaultEventAnalyticsController,
+    in environment: MeetingEnvironment
+  ) {
+    self.events = events
     self.configuration = configuration
     self.logger = logger
     self.environment = environment
     audioVideoObservers = Observers(environment.delivery)
     transcriptObservers = Observers(environment.delivery)
-    speakers = ActiveSpeakers(environment)
+    speakers = ActiveSpeakers(environment, selfId: configuration.credentials.attendeeId)
     roster = Roster(environment.delivery, speakers: speakers)
-    tiles = TileRegistry(environment.delivery, logger)
+    tiles = DefaultVideoTileController(environment.delivery, logger, selfId: configuration.credentials.attendeeId) {
+      [events] count in events.count { figures, _ in figures.hasTiles(count) }
+    }
     videos = RemoteVideos(
       environment, selfId: configuration.credentials.attendeeId, tiles: tiles, observers: audioVideoObservers)
-    localVideo = LocalVideo(environment, logger, configuration.meetingFeatures)
-    contentShare = ContentShare(environment, logger, configuration)
+    localVideo = LocalVideo(environment, logger, configuration.meetingFeatures, events)
+    contentShare = ContentShare(environment, logger, configuration, events)
     messages = DataMessages(environment)
     metrics = Metrics(environment)
-    devices = AudioDevices(environment, logger)
+    devices = AudioDevices(environment, logger, events)
     reports = Repeater(environment)
+    tiles.onPause { [weak videos] isPaused, tileId in videos?.setPaused(isPaused, tileId: tileId) }
   }
 
   /// While the meeting runs.
@@ -83,6 +91,9 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   public func start(audioVideoConfiguration: AudioVideoConfiguration) throws {
     let usesMicrophone = audioVideoConfiguration.audioDeviceCapabilities == .inputAndOutput
     if usesMicrophone, environment.audioSession.recordPermission != .granted {
+      events.publishEvent(
+        name: .audioInputFailed,
+        attributes: [EventAttributeName.audioInputError: PermissionError.audioPermissionError])
       throw PermissionError.audioPermissionError
     }
     guard isIdle else { throw MediaError.illegalState }
@@ -92,11 +103,20 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       throw MediaError.audioFailedToStart
     }
     audioVideoObservers.notify { $0.audioSessionDidStartConnecting(reconnecting: false) }
+    events.publishEvent(name: .meetingStartRequested)
+    events.count { figures, now in figures.startsConnecting(at: now) }
     guard let world = environment.world else {
       logger.error(msg: environment.problem)
+      events.publishEvent(
+        name: .meetingStartFailed,
+        attributes: [
+          EventAttributeName.meetingStatus: MeetingSessionStatusCode.audioServiceUnavailable,
+          EventAttributeName.meetingErrorMessage: environment.problem,
+        ])
       throw MediaError.audioFailedToStart
     }
-    let session = Session(request, in: world, options: SessionOptions(subscribesToEverything: false))
+    let session = Session(
+      request(audioVideoConfiguration), in: world, options: SessionOptions(subscribesToEverything: false))
     let isFirst = state.withLock { state in
       guard state.phase.isIdle else { return false }
       state = State(phase: .running(session))
@@ -109,16 +129,19 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
 
   private var isIdle: Bool { state.withLock { $0.phase.isIdle } }
 
-  private var request: JoinRequest {
+  private func request(_ audioVideoConfiguration: AudioVideoConfiguration) -> JoinRequest {
     let credentials = configuration.credentials
-    return JoinRequest(
+    var request = JoinRequest(
       room: configuration.meetingId, credential: credentials.joinToken.isEmpty ? nil : credentials.joinToken,
       participantID: credentials.attendeeId, name: credentials.externalUserId,
       externalUserID: credentials.externalUserId)
+    request.reconnectTimeout = .milliseconds(audioVideoConfiguration.reconnectTimeoutMs)
+    return request
   }
 
   private func started(_ session: Session, usesMicrophone: Bool) {
     audioVideoObservers.notify { $0.videoSessionDidStartConnecting() }
+    events.meetingStarted()
     videos.start(in: session)
     session.observe { [weak self, weak session] event in
       if let self, let session { self.handle(event, of: session) }
@@ -172,6 +195,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     roster.clear()
     if wasReconnecting { audioVideoObservers.notify { $0.audioSessionDidCancelReconnect() } }
     let status = MeetingSessionStatus(statusCode: wasStopping ? .ok : MeetingSessionStatusCode(reason))
+    publishEnd(status.statusCode, reason)
     var stops: [(any AudioVideoObserver) -> Void] = [{ $0.audioSessionDidStopWithStatus(sessionStatus: status) }]
     if wasStopping {
       stops.append(Self.videoStopped(.ok))
@@ -181,6 +205,18 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     }
     audioVideoObservers.notify(inAnyOrder: stops)
     state.withLock { $0.untilItsEnd }?.cancel()
+  }
+
+  private func publishEnd(_ status: MeetingSessionStatusCode, _ reason: EndReason) {
+    var attributes: [EventAttributeName: Any] = [.meetingStatus: status]
+    switch status {
+    case .ok, .audioServerHungup, .audioJoinedFromAnotherDevice:
+      events.publishEvent(name: .meetingEnded, attributes: attributes)
+    default:
+      attributes[.meetingErrorMessage] = if case .refused(let failure) = reason { "\(failure)" } else { "\(reason)" }
+      events.publishEvent(name: .meetingFailed, attributes: attributes)
+    }
+    events.meetingEnded()
   }
 
   private static func videoStopped(_ code: MeetingSessionStatusCode) -> (any AudioVideoObserver) -> Void {
@@ -193,7 +229,6 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   public func addAudioVideoObserver(observer: any AudioVideoObserver) { audioVideoObservers.add(observer) }
   public func removeAudioVideoObserver(observer: any AudioVideoObserver) { audioVideoObservers.remove(observer) }
   public func addMetricsObserver(observer: any MetricsObserver) {
-    NoEffect.receiveBandwidth.log()
     metrics.observers.add(observer)
   }
   public func removeMetricsObserver(observer: any MetricsObserver) { metrics.observers.remove(observer) }

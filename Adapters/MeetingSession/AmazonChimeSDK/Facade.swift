@@ -2,7 +2,7 @@
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols.html)
 public protocol AudioVideoFacade: AudioVideoControllerFacade, RealtimeControllerFacade, DeviceController,
-  VideoTileControllerFacade, ActiveSpeakerDetectorFacade, ContentShareController
+  VideoTileControllerFacade, ActiveSpeakerDetectorFacade, ContentShareController, EventAnalyticsFacade
 {}
 
 /// Starts and stops the meeting and its video, and registers observers of both.
@@ -94,12 +94,19 @@ public protocol VideoTileControllerFacade: AnyObject {
   func resumeRemoteVideoTile(tileId: Int)
 }
 
+/// Makes tiles of the videos that arrive.
+public protocol VideoTileController: VideoTileControllerFacade {
+  func onReceiveFrame(frame: VideoFrame?, videoId: Int, attendeeId: String?, pauseState: VideoPauseState)
+}
+
 /// Registers observers of the active speakers.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/ActiveSpeakerDetectorFacade.html)
 public protocol ActiveSpeakerDetectorFacade: AnyObject {
   func addActiveSpeakerObserver(policy: any ActiveSpeakerPolicy, observer: any ActiveSpeakerObserver)
   func removeActiveSpeakerObserver(observer: any ActiveSpeakerObserver)
+  /// Has no effect, as in the vendor's SDK.
+  func hasBandwidthPriorityCallback(hasBandwidthPriority: Bool)
 }
 
 /// Starts and stops a content share, and registers its observers.

@@ -21,8 +21,12 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
   private let features: MeetingFeatures
   private let state: Lock<State>
 
-  init(_ environment: MeetingEnvironment, _ logger: any Logger, _ features: MeetingFeatures) {
+  init(
+    _ environment: MeetingEnvironment, _ logger: any Logger, _ features: MeetingFeatures,
+    _ events: any EventAnalyticsController
+  ) {
     camera = DefaultCameraCaptureSource(logger: logger, in: environment)
+    camera.setEventAnalyticsController(eventAnalyticsController: events)
     self.logger = logger
     self.features = features
     state = Lock(State(limit: features.videoMaxResolution))

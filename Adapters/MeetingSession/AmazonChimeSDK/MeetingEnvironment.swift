@@ -1,10 +1,10 @@
 import Foundation
-import Koine
+package import Koine
 import KoineAVFoundation
 import KoineBackends
 
 /// Where a meeting session lives, captured when it is made: the world with its clock and its queue.
-final class MeetingEnvironment: Sendable {
+package final class MeetingEnvironment: Sendable {
   /// Nil: `KOINE_BACKEND` names nothing that can be reached, as `problem` says.
   let world: World?
   let problem: String
@@ -25,6 +25,14 @@ final class MeetingEnvironment: Sendable {
     delivery = world?.delivery ?? .main
     machine = world?.machine ?? .current
     lane = (world?.backend.scheduler ?? .real).lane("meeting")
+    bornAt = lane.scheduler.now
+  }
+
+  /// Without a room to reach.
+  package init(problem: String, delivery: Delivery) {
+    (world, self.problem, self.delivery) = (nil, problem, delivery)
+    machine = .current
+    lane = Koine.Scheduler.real.lane("meeting")
     bornAt = lane.scheduler.now
   }
 

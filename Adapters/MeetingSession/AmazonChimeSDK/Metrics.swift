@@ -40,8 +40,7 @@ final class Metrics: @unchecked Sendable {  // `last` is guarded
     }
   }
 
-  /// An unknown value has no entry. The receive direction has measurements only and no bandwidth estimate, so
-  /// `videoAvailableReceiveBandwidth` never appears.
+  /// An unknown value has no entry.
   static func metrics(_ now: SessionStatistics, since before: SessionStatistics, seconds: Double)
     -> [ObservableMetric: Double]
   {
@@ -54,6 +53,7 @@ final class Metrics: @unchecked Sendable {  // `last` is guarded
     if pictures.exists {
       metrics[.videoReceivePacketLossPercent] = pictures.lossPercent
       metrics[.videoReceiveBitrate] = pictures.bytes * 8 / seconds
+      metrics[.videoAvailableReceiveBandwidth] = now.availableReceiveBitrate.map(Double.init)
     }
     for entry in now.streams {
       guard let out = entry.outgoing, !entry.stream.isMuted else { continue }

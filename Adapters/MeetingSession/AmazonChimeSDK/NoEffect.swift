@@ -7,10 +7,9 @@ extension NoEffect {
   package static let redundancy = NoEffect(
     "AudioVideoConfiguration.enableAudioRedundancy", why: "Opus brings its own redundancy, always")
   package static let callKit = NoEffect("AudioVideoConfiguration.callKitEnabled", why: "there is no CallKit")
-  package static let reconnectTimeout = NoEffect(
-    "AudioVideoConfiguration.reconnectTimeoutMs", why: "the room decides how long it waits")
-  package static let torch = NoEffect(
-    "CameraCaptureSource.torchEnabled", why: "no camera here has a torch; it stays off")
-  package static let receiveBandwidth = NoEffect(
-    "ObservableMetric.videoAvailableReceiveBandwidth", why: "the room does not tell; it is never among the metrics")
+  package static let bandwidthPriority = NoEffect(
+    "ActiveSpeakerDetectorFacade.hasBandwidthPriorityCallback(hasBandwidthPriority:)",
+    why: "the engine shares the bandwidth of one's own streams by their bitrates")
+  package static let ingestion = NoEffect(
+    "IngestionConfiguration.ingestionUrl", why: "events are written to file: URLs only; no service takes uploads")
 }

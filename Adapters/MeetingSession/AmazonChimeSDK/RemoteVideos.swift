@@ -29,14 +29,15 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     var wanted: [String: VideoSubscriptionConfiguration]?
   }
 
-  let tiles: TileRegistry
+  let tiles: DefaultVideoTileController
   private let environment: MeetingEnvironment
   private let selfId: String
   private let observers: Observers<any AudioVideoObserver>
   private let state = Lock(State())
 
   init(
-    _ environment: MeetingEnvironment, selfId: String, tiles: TileRegistry, observers: Observers<any AudioVideoObserver>
+    _ environment: MeetingEnvironment, selfId: String, tiles: DefaultVideoTileController,
+    observers: Observers<any AudioVideoObserver>
   ) {
     self.environment = environment
     self.selfId = selfId

@@ -7,7 +7,11 @@ public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Send
   private struct State {
     var hint = VideoContentHint.text
     var screen: (any Koine.VideoSource)?
+    var resender: VideoFrameResender?
   }
+
+  /// In frames per second: a screen that does not change is sent again so often.
+  private static let leastFrameRate: UInt = 5
 
   private let logger: any Logger
   private let lane: Lane
@@ -39,21 +43,23 @@ public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Send
     guard state.withLock({ $0.screen == nil }) else { return }
     do {
       let screen = try Devices.camera(words)
-      state.withLock { $0.screen = screen }
+      let resender = VideoFrameResender(minFramerate: Self.leastFrameRate, on: lane) { [sinks] in sinks.hand($0) }
+      state.withLock { ($0.screen, $0.resender) = (screen, resender) }
       try screen.start(on: lane) { [weak self] frame in self?.deliver(frame) }
       observers.notify { $0.captureDidStart() }
     } catch {
-      state.withLock { $0.screen = nil }
+      state.withLock { ($0.screen, $0.resender) = (nil, nil) }
       logger.error(msg: "the screen is not captured: \(error)")
       observers.notify { $0.captureDidFail(error: .systemFailure) }
     }
   }
 
   public func stop() {
-    let screen = state.withLock { state in
-      defer { state.screen = nil }
-      return state.screen
+    let (screen, resender) = state.withLock { state in
+      defer { (state.screen, state.resender) = (nil, nil) }
+      return (state.screen, state.resender)
     }
+    resender?.stop()
     guard let screen else { return }
     screen.stop()
     observers.notify { $0.captureDidStop() }
@@ -61,6 +67,9 @@ public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Send
 
   /// On the screen's lane.
   private func deliver(_ frame: Koine.VideoFrame) {
-    if state.withLock({ $0.screen != nil }) { sinks.hand(VideoFrame(frame)) }
+    guard let resender = state.withLock({ $0.resender }) else { return }
+    let frame = VideoFrame(frame)
+    sinks.hand(frame)
+    resender.frameDidSend(videoFrame: frame)
   }
 }

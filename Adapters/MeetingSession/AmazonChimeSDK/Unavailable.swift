@@ -6,48 +6,6 @@
 @available(*, unavailable, message: "rooms have no replicas to be promoted from")
 public protocol PrimaryMeetingPromotionObserver {}
 
-/// Notified of analytics events of the meeting. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventAnalyticsObserver.html)
-@available(*, unavailable, message: "observers and metrics report the same; Koine collects no events")
-public protocol EventAnalyticsObserver {}
-
-/// Collects analytics events of the meeting. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventAnalyticsController.html)
-@available(*, unavailable, message: "observers and metrics report the same; Koine collects no events")
-public protocol EventAnalyticsController {}
-
-/// Registers observers of analytics events. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventAnalyticsFacade.html)
-@available(*, unavailable, message: "observers and metrics report the same; Koine collects no events")
-public protocol EventAnalyticsFacade {}
-
-/// Reports analytics events to the vendor. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventReporter.html)
-@available(*, unavailable, message: "Koine collects no events")
-public protocol EventReporter {}
-
-/// Creates event reporters. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventReporterFactory.html)
-@available(*, unavailable, message: "Koine collects no events")
-public protocol EventReporterFactory {}
-
-/// Creates no event reporter. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/NoopEventReporterFactory.html)
-@available(*, unavailable, message: "Koine collects no events")
-public final class NoopEventReporterFactory {}
-
-/// Builds the configuration of event ingestion. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/IngestionConfigurationBuilder.html)
-@available(*, unavailable, message: "Koine collects no events")
-public final class IngestionConfigurationBuilder {}
-
 /// Settings of the background blur. Unavailable in Koine.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/BackgroundBlurConfiguration.html)
@@ -83,21 +41,3 @@ public final class BackgroundFilterProcessor {}
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/ReplayKitSource.html)
 @available(*, unavailable, message: "ReplayKit belongs to iOS; share a VideoSource of your own")
 public final class ReplayKitSource {}
-
-/// Repeats the last frame of a capture source that delivers none. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/ReplayKitSource.html)
-@available(*, unavailable, message: "a source's pictures are sent as often as it gives them")
-public final class VideoFrameResender {}
-
-/// The vendor's detector of active speakers. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultActiveSpeakerDetector.html)
-@available(*, unavailable, message: "the facade has one of its own")
-public final class DefaultActiveSpeakerDetector {}
-
-/// The vendor's controller of video tiles. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultVideoTileController.html)
-@available(*, unavailable, message: "the facade has one of its own")
-public final class DefaultVideoTileController {}

@@ -517,4 +517,97 @@ struct MeetingVersion0_27 {
       [SendDataMessageError.invalidDataLength, .invalidTopic, .negativeLifetimeParameter, .invalidData].map(\.rawValue)
         == [0, 1, 2, 3])
   }
+
+  @Test func events() {
+    #expect(EventName.allCases.count == 32)
+    #expect(MeetingHistoryEventName.allCases.count == 32)
+    #expect(EventAttributeName.allCases.count == 37)
+    let _: any EventAnalyticsController.Type = DefaultEventAnalyticsController.self
+    let _: (DefaultCameraCaptureSource) -> ((any EventAnalyticsController)?) -> Void = DefaultCameraCaptureSource
+      .setEventAnalyticsController(eventAnalyticsController:)
+    let _: KeyPath<MeetingHistoryEvent, MeetingHistoryEventName> = \MeetingHistoryEvent.meetingHistoryEventName
+    let _: KeyPath<MeetingHistoryEvent, Int64> = \MeetingHistoryEvent.timestampMs
+    let _: (MeetingHistoryEventName, Int64) -> MeetingHistoryEvent = MeetingHistoryEvent.init(
+      meetingHistoryEventName:timestampMs:)
+    let _: (EventName, [AnyHashable: Any]) -> SDKEvent = SDKEvent.init(eventName:eventAttributes:)
+    let _: (MeetingHistoryEventName, [AnyHashable: Any]) -> SDKEvent = SDKEvent.init(
+      meetingHistoryEventName:eventAttributes:)
+    let _: KeyPath<SDKEvent, String> = \SDKEvent.name
+    let _: KeyPath<SDKEvent, [AnyHashable: Any]> = \SDKEvent.eventAttributes
+    let _: ([AnyHashable: Any]) -> () -> String = Dictionary.toJsonString
+    #expect([AppState.active, .inactive, .foreground, .background, .terminated, .other].map(\.rawValue).last == 5)
+    #expect([BatteryState.charging, .discharging, .full, .unknown].map(\.rawValue).last == 3)
+    #expect(
+      [NetworkConnectionType.wifi, .cellular, .wiredEthernet, .other, .none, .unknown].map(\.rawValue).last == 5)
+    let _: (Int) -> VoiceFocusError = VoiceFocusError.init(from:)
+    #expect([VideoClientFailedError.authenticationFailed, .other].map(\.rawValue) == [0, 3])
+    #expect([SignalingDroppedError.none, .other].map(\.rawValue) == [0, 11])
+    #expect(VideoInterruptionReason.other.rawValue == 4)
+    #expect(ResourceError.notFound.rawValue == 0)
+  }
+
+  /// Never run: it has only to compile.
+  private func eventsProtocols(
+    _ session: any MeetingSession, _ controller: any EventAnalyticsController, _ facade: any AudioVideoFacade,
+    _ observer: any EventAnalyticsObserver
+  ) {
+    let _: any EventAnalyticsController = session.eventAnalyticsController
+    let _: any EventAnalyticsFacade = facade
+    let _: (any EventAnalyticsObserver) -> Void = facade.addEventAnalyticsObserver(observer:)
+    let _: (any EventAnalyticsObserver) -> Void = facade.removeEventAnalyticsObserver(observer:)
+    let _: () -> [MeetingHistoryEvent] = facade.getMeetingHistory
+    let _: () -> [AnyHashable: Any] = facade.getCommonEventAttributes
+    let _: (EventName) -> Void = controller.publishEvent(name:)
+    let _: (EventName, [AnyHashable: Any]) -> Void = controller.publishEvent(name:attributes:)
+    let _: (EventName, [AnyHashable: Any], Bool) -> Void = controller.publishEvent(name:attributes:notifyObservers:)
+    let _: (MeetingHistoryEventName) -> Void = controller.pushHistory(historyEventName:)
+    let _: (EventName, [AnyHashable: Any]) -> Void = observer.eventDidReceive(name:attributes:)
+  }
+
+  @Test func ingestion() {
+    let _: (MeetingSessionConfiguration, any Logger, any EventReporterFactory) -> DefaultMeetingSession =
+      DefaultMeetingSession.init(configuration:logger:eventReporterFactory:)
+    let _: any EventReporterFactory.Type = NoopEventReporterFactory.self
+    let _: () -> NoopEventReporterFactory = NoopEventReporterFactory.init
+    let _: (IngestionConfiguration, any Logger) -> DefaultMeetingEventReporterFactory =
+      DefaultMeetingEventReporterFactory.init(ingestionConfiguration:logger:)
+    let builder = IngestionConfigurationBuilder().setFlushSize(flushSize: 10).setFlushIntervalMs(flushIntervalMs: 1_000)
+      .setRetryCountLimit(retryCountLimit: 3)
+    let client = MeetingEventClientConfiguration(eventClientJoinToken: "t", meetingId: "m", attendeeId: "a")
+    let configuration = builder.build(disabled: true, ingestionUrl: "", clientConiguration: client)
+    #expect(configuration.disabled)
+    let _: any EventClientConfiguration = configuration.clientConfiguration
+    #expect(EventClientType.allCases.map(\.description) == ["Meet", "Chat"])
+    let _: any Codable.Type = IngestionRecord.self
+    let _: any Codable.Type = IngestionEvent.self
+    let _: any Codable.Type = IngestionPayload.self
+    let _: any Codable.Type = AnyCodable.self
+  }
+
+  /// Never run: it has only to compile.
+  private func ingestionProtocols(_ reporter: any EventReporter, _ factory: any EventReporterFactory) {
+    let _: (SDKEvent) -> Void = reporter.report(event:)
+    let _: () -> Void = reporter.start
+    let _: () -> Void = reporter.stop
+    let _: () -> (any EventReporter)? = factory.createEventReporter
+  }
+
+  @Test func helpers() {
+    let _: any Scheduler.Type = IntervalScheduler.self
+    let _: (Int, @escaping () -> Void) -> IntervalScheduler = IntervalScheduler.init(intervalMs:callback:)
+    let _: (IntervalScheduler) -> () -> Void = IntervalScheduler.start
+    let _: (IntervalScheduler) -> () -> Void = IntervalScheduler.stop
+    let _: any ActiveSpeakerDetectorFacade.Type = DefaultActiveSpeakerDetector.self
+    let _: any RealtimeObserver.Type = DefaultActiveSpeakerDetector.self
+    let _: (String) -> DefaultActiveSpeakerDetector = DefaultActiveSpeakerDetector.init(selfAttendeeId:)
+    let _: any VideoTileController.Type = DefaultVideoTileController.self
+    let _: VideoFrameResender.Type = VideoFrameResender.self
+  }
+
+  /// Never run: it has only to compile.
+  private func helpersProtocols(_ detector: any ActiveSpeakerDetectorFacade, _ tiles: any VideoTileController) {
+    let _: (Bool) -> Void = detector.hasBandwidthPriorityCallback(hasBandwidthPriority:)
+    let _: (VideoFrame?, Int, String?, VideoPauseState) -> Void = tiles.onReceiveFrame(
+      frame:videoId:attendeeId:pauseState:)
+  }
 }
