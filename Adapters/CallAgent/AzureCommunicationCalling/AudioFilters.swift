@@ -1,11 +1,16 @@
 public import Foundation
 import Koine
 
+/// How strongly steady background noise is removed from the microphone.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum NoiseSuppressionMode: Int, Sendable {
   case off, auto, low, high
 }
 
 /// The processing of the microphone's audio from the call's beginning. The defaults are the vendor's.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class OutgoingAudioFilters: NSObject {
   /// Kept: there is no analogue volume that software could set. `digitalAutomaticGainControlEnabled` controls the gain.
   public var analogAutomaticGainControlEnabled = true {
@@ -20,6 +25,8 @@ public final class OutgoingAudioFilters: NSObject {
 }
 
 /// The processing of the microphone's audio in a call. A change takes effect at once.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class LiveOutgoingAudioFilters: NSObject, @unchecked Sendable {  // constant
   private weak let call: Call?
 

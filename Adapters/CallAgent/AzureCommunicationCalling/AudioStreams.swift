@@ -1,6 +1,9 @@
 public import Foundation
 import Koine
 
+/// The kind of an audio stream: the devices of the machine, or raw audio of the app.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum AudioStreamType: Int, Sendable {
   case remoteIncoming = 1
   case rawIncoming = 2
@@ -8,11 +11,16 @@ public enum AudioStreamType: Int, Sendable {
   case virtualOutgoing = 4
 }
 
+/// Whether an audio stream is stopped or started.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum AudioStreamState: Int, Sendable {
   case started, stopped
 }
 
 /// The audio of a call in one direction: of a device, or in buffers of the app. The state changes on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 open class CallAudioStream: NSObject, @unchecked Sendable {  // constant but for `current`, a lock
   public let type: AudioStreamType
   public let direction: StreamDirection
@@ -37,6 +45,9 @@ open class CallAudioStream: NSObject, @unchecked Sendable {  // constant but for
   func stateChanged(_ args: AudioStreamStateChangedEventArgs) {}
 }
 
+/// Arguments of the event that the state of an audio stream raises, with the stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class AudioStreamStateChangedEventArgs: NSObject {
   public let stream: CallAudioStream
   public let message: String
@@ -45,6 +56,8 @@ public final class AudioStreamStateChangedEventArgs: NSObject {
 }
 
 /// Audio that a call sends.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 open class OutgoingAudioStream: CallAudioStream, @unchecked Sendable {  // constant
   /// Whether the audio comes from the machine's microphone.
   var isOfDevice: Bool { type == .localOutgoing }
@@ -54,6 +67,8 @@ open class OutgoingAudioStream: CallAudioStream, @unchecked Sendable {  // const
 }
 
 /// Audio that a call receives.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 open class IncomingAudioStream: CallAudioStream, @unchecked Sendable {  // constant
   /// The sink of the mixed audio of all remote participants; nil: the machine's loudspeaker.
   func makeLoudspeaker(in world: World) -> (any AudioSink)? { nil }
@@ -61,6 +76,9 @@ open class IncomingAudioStream: CallAudioStream, @unchecked Sendable {  // const
   func close() {}
 }
 
+/// Notified on the delivery queue of changes of the local outgoing audio stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol LocalOutgoingAudioStreamDelegate: NSObjectProtocol {
   func localAudioStream(
     _ localAudioStream: LocalOutgoingAudioStream, didChangeState args: AudioStreamStateChangedEventArgs)
@@ -72,12 +90,17 @@ extension LocalOutgoingAudioStreamDelegate {
   ) {}
 }
 
+/// Closures for the changes of the local outgoing audio stream, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class LocalOutgoingAudioStreamEvents: NSObject, @unchecked Sendable {  // the closure is locked
   @EventClosure public var onStateChanged: ((AudioStreamStateChangedEventArgs) -> Void)?
   public func removeAll() { onStateChanged = nil }
 }
 
 /// The machine's microphone.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class LocalOutgoingAudioStream: OutgoingAudioStream, @unchecked Sendable {  // a lock
   private let listener = Listener<any LocalOutgoingAudioStreamDelegate>()
   public let events = LocalOutgoingAudioStreamEvents()
@@ -95,6 +118,9 @@ public final class LocalOutgoingAudioStream: OutgoingAudioStream, @unchecked Sen
   }
 }
 
+/// Notified on the delivery queue of changes of the remote incoming audio stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol RemoteIncomingAudioStreamDelegate: NSObjectProtocol {
   func remoteAudioStream(
     _ remoteAudioStream: RemoteIncomingAudioStream, didChangeState args: AudioStreamStateChangedEventArgs)
@@ -106,12 +132,17 @@ extension RemoteIncomingAudioStreamDelegate {
   ) {}
 }
 
+/// Closures for the changes of the remote incoming audio stream, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class RemoteIncomingAudioStreamEvents: NSObject, @unchecked Sendable {  // the closure is locked
   @EventClosure public var onStateChanged: ((AudioStreamStateChangedEventArgs) -> Void)?
   public func removeAll() { onStateChanged = nil }
 }
 
 /// The machine's loudspeaker, which plays all remote participants.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class RemoteIncomingAudioStream: IncomingAudioStream, @unchecked Sendable {  // a lock
   private let listener = Listener<any RemoteIncomingAudioStreamDelegate>()
   public let events = RemoteIncomingAudioStreamEvents()

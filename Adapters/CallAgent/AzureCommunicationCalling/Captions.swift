@@ -6,6 +6,9 @@ import Koine
 
 // MARK: Transcription
 
+/// Notified on the delivery queue of changes of the transcription call feature.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol TranscriptionCallFeatureDelegate: NSObjectProtocol {
   func transcriptionCallFeature(
     _ transcriptionCallFeature: TranscriptionCallFeature, didChangeTranscriptionState args: PropertyChangedEventArgs)
@@ -18,6 +21,8 @@ extension TranscriptionCallFeatureDelegate {
 }
 
 /// Whether the call is transcribed, for any participant of any vendor's style. Captions are a transcription, too.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class TranscriptionCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any TranscriptionCallFeatureDelegate>()
   private let active = Lock(false)
@@ -50,20 +55,32 @@ extension RoomTranscription {
 
 // MARK: Captions
 
+/// The kind of captions that a call has.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum CaptionsType: Int, Sendable {
   case teamsCaptions, communicationCaptions
 }
 
+/// Whether the text of a caption may still change.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum CaptionsResultType: Int, Sendable {
   case partial, final
 }
 
+/// Options for the start of captions.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class StartCaptionsOptions: NSObject {
   /// The spoken language as a BCP 47 tag such as `en-us`; empty: the first of `supportedSpokenLanguages`.
   public var spokenLanguage = ""
   public override init() {}
 }
 
+/// Notified on the delivery queue of changes of the captions call feature.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol CaptionsCallFeatureDelegate: NSObjectProtocol {
   /// Not called: the type is always `communicationCaptions`.
   func captionsCallFeature(
@@ -81,6 +98,8 @@ extension Features {
 }
 
 /// The captions of a call, from the room's transcript service.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CaptionsCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any CaptionsCallFeatureDelegate>()
   private let made = Lock<CommunicationCaptions?>(nil)
@@ -139,6 +158,8 @@ public final class CaptionsCallFeature: CallFeature, @unchecked Sendable {  // e
 }
 
 /// The captions of a call. Text comes to the delegate of `CommunicationCaptions`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public class CallCaptions: NSObject, @unchecked Sendable {  // everything mutable is locked
   fileprivate struct State {
     var isEnabled: Bool
@@ -234,6 +255,9 @@ public class CallCaptions: NSObject, @unchecked Sendable {  // everything mutabl
   }
 }
 
+/// Notified on the delivery queue of changes of the communication captions.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol CommunicationCaptionsDelegate: NSObjectProtocol {
   func communicationCaptions(
     _ communicationCaptions: CommunicationCaptions, didChangeActiveSpokenLanguageState args: PropertyChangedEventArgs)
@@ -255,6 +279,9 @@ extension CommunicationCaptionsDelegate {
   ) {}
 }
 
+/// One caption: the speaker, the text, its time, and whether the text is final.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CommunicationCaptionsReceivedEventArgs: NSObject, @unchecked Sendable {  // constant
   /// The local participant is a speaker, too.
   public let speaker: CallerInfo
@@ -277,6 +304,9 @@ public final class CommunicationCaptionsReceivedEventArgs: NSObject, @unchecked 
   }
 }
 
+/// Captions of a call: starts and stops them, sets the language, and delivers the text.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CommunicationCaptions: CallCaptions, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any CommunicationCaptionsDelegate>()
 

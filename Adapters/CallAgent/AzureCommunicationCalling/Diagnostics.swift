@@ -3,10 +3,16 @@ import Koine
 
 // The values, delegates and closures of a call's diagnostics. What raises them: Features+Diagnostics.swift.
 
+/// Quality that a diagnostic reports.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum DiagnosticQuality: Int, Sendable {
   case unknown, good, poor, bad
 }
 
+/// The new value of a diagnostic that is true or false.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class DiagnosticFlagChangedEventArgs: NSObject {
   public let value: Bool
   /// The name of the diagnostic's property in `latest`.
@@ -14,6 +20,9 @@ public final class DiagnosticFlagChangedEventArgs: NSObject {
   init(_ value: Bool, _ name: String) { (self.value, self.name) = (value, name) }
 }
 
+/// The new quality of a diagnostic.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class DiagnosticQualityChangedEventArgs: NSObject {
   public let value: DiagnosticQuality
   /// The name of the diagnostic's property in `latest`.
@@ -24,6 +33,8 @@ public final class DiagnosticQualityChangedEventArgs: NSObject {
 // MARK: Network
 
 /// The values at one moment. Nil, or `unknown`: the diagnostic has not been raised in the call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class NetworkDiagnosticValues: NSObject, @unchecked Sendable {  // constant
   /// When a value changed last; before the first change, when the app first asked for the diagnostics.
   public let lastUpdated: Date
@@ -62,6 +73,9 @@ public final class NetworkDiagnosticValues: NSObject, @unchecked Sendable {  // 
   public var networkSendQuality: DiagnosticQuality { self[.networkSendQuality] }
 }
 
+/// Notified on the delivery queue of changes of the network diagnostics.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol NetworkDiagnosticsDelegate: NSObjectProtocol {
   func networkDiagnostics(
     _ networkDiagnostics: NetworkDiagnostics, didChangeIsNetworkUnavailable args: DiagnosticFlagChangedEventArgs)
@@ -96,6 +110,9 @@ extension NetworkDiagnosticsDelegate {
   ) {}
 }
 
+/// Closures for the changes of the network diagnostics, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class NetworkDiagnosticsEvents: NSObject, @unchecked Sendable {  // the closures are locked
   @EventClosure public var onIsNetworkUnavailableChanged: ((DiagnosticFlagChangedEventArgs) -> Void)?
   /// Never called: there are no relays.
@@ -111,6 +128,8 @@ public final class NetworkDiagnosticsEvents: NSObject, @unchecked Sendable {  //
 }
 
 /// Diagnostics of the local participant's network. Changes on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class NetworkDiagnostics: NSObject, @unchecked Sendable {  // everything mutable is locked
   /// The diagnostics that are qualities.
   enum Quality: String {
@@ -170,6 +189,8 @@ public final class NetworkDiagnostics: NSObject, @unchecked Sendable {  // every
 // MARK: Media
 
 /// The values at one moment. Nil: the diagnostic has not been raised in the call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class MediaDiagnosticValues: NSObject, @unchecked Sendable {  // constant
   /// When a value changed last; before the first change, when the app first asked for the diagnostics.
   public let lastUpdated: Date
@@ -217,6 +238,9 @@ public final class MediaDiagnosticValues: NSObject, @unchecked Sendable {  // co
   public var isCameraPermissionDenied: Bool? { self[.isCameraPermissionDenied] }
 }
 
+/// Notified on the delivery queue of changes of the media diagnostics.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol MediaDiagnosticsDelegate: NSObjectProtocol {
   func mediaDiagnostics(
     _ mediaDiagnostics: MediaDiagnostics, didChangeIsSpeakerNotFunctioning args: DiagnosticFlagChangedEventArgs)
@@ -296,6 +320,9 @@ extension MediaDiagnosticsDelegate {
   ) {}
 }
 
+/// Closures for the changes of the media diagnostics, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class MediaDiagnosticsEvents: NSObject, @unchecked Sendable {  // the closures are locked
   @EventClosure public var onIsSpeakerNotFunctioningChanged: ((DiagnosticFlagChangedEventArgs) -> Void)?
   @EventClosure public var onIsSpeakerBusyChanged: ((DiagnosticFlagChangedEventArgs) -> Void)?
@@ -326,6 +353,8 @@ public final class MediaDiagnosticsEvents: NSObject, @unchecked Sendable {  // t
 }
 
 /// Diagnostics of the local participant's devices. Changes on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class MediaDiagnostics: NSObject, @unchecked Sendable {  // everything mutable is locked
   /// The diagnostics that have a cause here.
   enum Flag: String {

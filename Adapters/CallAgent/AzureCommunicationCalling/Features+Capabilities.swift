@@ -1,6 +1,9 @@
 public import Foundation
 import Koine
 
+/// Role of a participant in a call or room.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum CallParticipantRole: Int, Sendable {
   case uninitialized, attendee, consumer, presenter, organizer, coOrganizer
 }
@@ -37,21 +40,33 @@ extension Call {
   }
 }
 
+/// An action that a participant may take.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum ParticipantCapabilityType: Int, Sendable, CaseIterable {
   case turnVideoOn, unmuteMicrophone, shareScreen, removeParticipant, hangUpForEveryone, addTeamsUser
   case addCommunicationUser, addPhoneNumber, manageLobby, spotlightParticipant, removeParticipantSpotlight
   case blurBackground, customBackground, startLiveCaptions, raiseHand, muteOthers
 }
 
+/// Why capabilities have changed.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum CapabilitiesChangedReason: Int, Sendable {
   case roleChanged, userPolicyChanged, meetingDetailsChanged
 }
 
+/// Why a capability is permitted or not.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum CapabilityResolutionReason: Int, Sendable {
   case capable, callTypeRestricted, userPolicyRestricted, roleRestricted, meetingRestricted, featureNotSupported
   case notInitialized, notCapable
 }
 
+/// Whether the local participant may take an action, and why not.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class ParticipantCapability: NSObject, Sendable {
   public let type: ParticipantCapabilityType
   public let isAllowed: Bool
@@ -62,6 +77,9 @@ public final class ParticipantCapability: NSObject, Sendable {
   }
 }
 
+/// The capabilities that have changed, with the reason.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CapabilitiesChangedEventArgs: NSObject {
   public let changedCapabilities: [ParticipantCapability]
   public let reason: CapabilitiesChangedReason
@@ -71,6 +89,9 @@ public final class CapabilitiesChangedEventArgs: NSObject {
   }
 }
 
+/// Notified on the delivery queue of changes of the capabilities call feature.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol CapabilitiesCallFeatureDelegate: NSObjectProtocol {
   func capabilitiesCallFeature(
     _ capabilitiesCallFeature: CapabilitiesCallFeature, didChangeCapabilities args: CapabilitiesChangedEventArgs)
@@ -82,6 +103,9 @@ extension CapabilitiesCallFeatureDelegate {
   ) {}
 }
 
+/// Closures for the changes of the capabilities call feature, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CapabilitiesCallFeatureEvents: NSObject, @unchecked Sendable {  // the closure is locked
   @EventClosure public var onCapabilitiesChanged: ((CapabilitiesChangedEventArgs) -> Void)?
   public func removeAll() { onCapabilitiesChanged = nil }
@@ -89,6 +113,8 @@ public final class CapabilitiesCallFeatureEvents: NSObject, @unchecked Sendable 
 
 /// What the local participant may do, by its permissions in the room. Before the room is entered, the reason of every capability is
 /// `notInitialized`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CapabilitiesCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private struct State {
     var reasons: [ParticipantCapabilityType: CapabilityResolutionReason] = [:]

@@ -3,6 +3,8 @@ import Koine
 
 /// Trouble that the local participant should know of: with the network, the devices, or a muted microphone. A diagnostic without a cause
 /// here is never raised. Collected from when the app first asks for the feature.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class LocalUserDiagnosticsCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private struct State {
     var observation: Observation?

@@ -4,6 +4,9 @@ import Koine
 // Statistics of a call's media, in reports at a steady interval. The vendor's pages name the values but not their Swift types: they are
 // integers here, as the other numbers of this API.
 
+/// Statistics of the sent audio.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class OutgoingAudioStatistics: NSObject, Sendable {
   public let codecName: String
   /// Payload sent since the last report, in bit/s.
@@ -38,6 +41,9 @@ private struct SentVideo {
   }
 }
 
+/// Statistics of a sent video stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class OutgoingVideoStatistics: NSObject, Sendable {
   private let sent: SentVideo
   /// That of the `OutgoingVideoStream`.
@@ -59,6 +65,9 @@ public final class OutgoingVideoStatistics: NSObject, Sendable {
   }
 }
 
+/// Statistics of the sent screen share.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class OutgoingScreenShareStatistics: NSObject, Sendable {
   private let sent: SentVideo
   /// That of the `OutgoingVideoStream`.
@@ -81,12 +90,17 @@ public final class OutgoingScreenShareStatistics: NSObject, Sendable {
 }
 
 /// Messages of data channels, which use the signalling: there are no media packets.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class OutgoingDataChannelStatistics: NSObject, Sendable {
   /// Messages sent in the call.
   public let packetCount: Int32?
   fileprivate init(_ count: Int) { packetCount = Int32(clamping: count) }
 }
 
+/// Statistics of the received audio.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class IncomingAudioStatistics: NSObject, Sendable {
   public let codecName: String
   /// In milliseconds (RFC 3550, 6.4.1).
@@ -128,6 +142,9 @@ private struct ReceivedVideo {
   }
 }
 
+/// Statistics of a received video stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class IncomingVideoStatistics: NSObject, Sendable {
   private let received: ReceivedVideo
   /// That of the `IncomingVideoStream`.
@@ -158,6 +175,9 @@ public final class IncomingVideoStatistics: NSObject, Sendable {
   }
 }
 
+/// Statistics of a received screen share.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class IncomingScreenShareStatistics: NSObject, Sendable {
   private let received: ReceivedVideo
   /// That of the `IncomingVideoStream`.
@@ -189,6 +209,8 @@ public final class IncomingScreenShareStatistics: NSObject, Sendable {
 }
 
 /// Messages of data channels, which use the signalling: there are no media packets.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class IncomingDataChannelStatistics: NSObject, Sendable {
   /// Unknown: the signalling has no measure of it.
   public let jitterInMs: Int32? = nil
@@ -197,6 +219,9 @@ public final class IncomingDataChannelStatistics: NSObject, Sendable {
   fileprivate init(_ count: Int) { packetCount = Int32(clamping: count) }
 }
 
+/// Statistics of the sent streams, by kind.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class OutgoingMediaStatistics: NSObject, Sendable {
   public let audio: [OutgoingAudioStatistics]
   public let video: [OutgoingVideoStatistics]
@@ -213,6 +238,9 @@ public final class OutgoingMediaStatistics: NSObject, Sendable {
   }
 }
 
+/// Statistics of the received streams, by kind.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class IncomingMediaStatistics: NSObject, Sendable {
   public let audio: [IncomingAudioStatistics]
   public let video: [IncomingVideoStatistics]
@@ -229,6 +257,9 @@ public final class IncomingMediaStatistics: NSObject, Sendable {
   }
 }
 
+/// Statistics of all streams of a call since the last report.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class MediaStatisticsReport: NSObject, Sendable {
   public let outgoingStatistics: OutgoingMediaStatistics
   public let incomingStatistics: IncomingMediaStatistics
@@ -240,11 +271,17 @@ public final class MediaStatisticsReport: NSObject, Sendable {
   }
 }
 
+/// Carries a new report of media statistics.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class MediaStatisticsReportReceivedEventArgs: NSObject {
   public let report: MediaStatisticsReport
   init(_ report: MediaStatisticsReport) { self.report = report }
 }
 
+/// Notified on the delivery queue of changes of the media statistics call feature.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol MediaStatisticsCallFeatureDelegate: NSObjectProtocol {
   func mediaStatisticsCallFeature(
     _ mediaStatisticsCallFeature: MediaStatisticsCallFeature,
@@ -258,6 +295,9 @@ extension MediaStatisticsCallFeatureDelegate {
   ) {}
 }
 
+/// Closures for the changes of the media statistics call feature, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class MediaStatisticsCallFeatureEvents: NSObject, @unchecked Sendable {  // the closure is locked
   @EventClosure public var onReportReceived: ((MediaStatisticsReportReceivedEventArgs) -> Void)?
   public func removeAll() { onReportReceived = nil }
@@ -265,6 +305,8 @@ public final class MediaStatisticsCallFeatureEvents: NSObject, @unchecked Sendab
 
 /// Reports of the call's media, every `reportIntervalInSeconds` from when the app first asks for the feature, or the call connects, to the
 /// call's end.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class MediaStatisticsCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private struct State {
     /// In seconds.

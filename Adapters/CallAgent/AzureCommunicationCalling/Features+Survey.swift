@@ -4,6 +4,9 @@ import Koine
 // A survey of the call's quality, after the call or during it. Koine has no service that collects surveys: a submitted survey is checked as
 // the vendor's would be, and kept with the call.
 
+/// Problems with a call that a person can report.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public struct CallIssues: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
@@ -14,6 +17,9 @@ public struct CallIssues: OptionSet, Sendable {
   public static let otherIssues = Self(rawValue: 16)
 }
 
+/// Problems with audio that a person can report.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public struct AudioIssues: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
@@ -28,6 +34,9 @@ public struct AudioIssues: OptionSet, Sendable {
   public static let otherIssues = Self(rawValue: 256)
 }
 
+/// Problems with video that a person can report.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public struct VideoIssues: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
@@ -41,6 +50,9 @@ public struct VideoIssues: OptionSet, Sendable {
   public static let otherIssues = Self(rawValue: 128)
 }
 
+/// Problems with a screen share that a person can report.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public struct ScreenShareIssues: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
@@ -55,6 +67,8 @@ public struct ScreenShareIssues: OptionSet, Sendable {
 }
 
 /// The scale of a score: whole numbers from `lowerBound` to `upperBound`, both 0...100.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CallSurveyRatingScale: NSObject, @unchecked Sendable {  // as the vendor's: the app guards it
   public var lowerBound: Int32 = 1
   public var upperBound: Int32 = 5
@@ -62,6 +76,9 @@ public final class CallSurveyRatingScale: NSObject, @unchecked Sendable {  // as
   public var lowScoreThreshold: Int32 = 3
 }
 
+/// A score and the scale that it is on.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CallSurveyScore: NSObject, @unchecked Sendable {  // as above
   /// 0: not rated.
   public var score: Int32 = 0
@@ -86,6 +103,9 @@ public final class CallSurveyScore: NSObject, @unchecked Sendable {  // as above
   }
 }
 
+/// The answers of a person about the quality of a call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CallSurvey: NSObject, @unchecked Sendable {  // as above
   public var overallScore = CallSurveyScore()
   public var audioScore = CallSurveyScore()
@@ -103,6 +123,9 @@ public final class CallSurvey: NSObject, @unchecked Sendable {  // as above
   }
 }
 
+/// The outcome of a submitted survey.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CallSurveyResult: NSObject, Sendable {
   public let surveyId = UUID().uuidString.lowercased()
   public let callId: String
@@ -112,6 +135,8 @@ public final class CallSurveyResult: NSObject, Sendable {
 }
 
 /// Surveys of the call's quality. Works during the call and after it, for as long as the app has the feature.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class SurveyCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private struct State {
     var callId = ""

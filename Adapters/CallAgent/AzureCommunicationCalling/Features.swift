@@ -144,6 +144,9 @@ extension DominantSpeakersCallFeatureDelegate {
   ) {}
 }
 
+/// Closures for the changes of the dominant speakers call feature, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class DominantSpeakersCallFeatureEvents: NSObject, @unchecked Sendable {  // the closure is locked
   @EventClosure public var onDominantSpeakersChanged: ((PropertyChangedEventArgs) -> Void)?
   public func removeAll() { onDominantSpeakersChanged = nil }

@@ -1,6 +1,9 @@
 public import Foundation
 import Koine
 
+/// How many of the named waiting participants were admitted.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class AdmitParticipantsResult: NSObject, @unchecked Sendable {  // constant; participants lock their state
   public let successCount: Int32
   /// Participants that another participant has rejected, that have gone, or that could not enter.
@@ -11,6 +14,9 @@ public final class AdmitParticipantsResult: NSObject, @unchecked Sendable {  // 
   }
 }
 
+/// How many waiting participants were admitted.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class AdmitAllParticipantsResult: NSObject, Sendable {
   public let successCount: Int32
   public let failureCount: Int32
@@ -20,6 +26,9 @@ public final class AdmitAllParticipantsResult: NSObject, Sendable {
   }
 }
 
+/// Notified on the delivery queue of changes of the call lobby.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public protocol CallLobbyDelegate: NSObjectProtocol {
   func callLobby(_ callLobby: CallLobby, didUpdateLobbyParticipants args: ParticipantsUpdatedEventArgs)
 }
@@ -28,6 +37,9 @@ extension CallLobbyDelegate {
   public func callLobby(_ callLobby: CallLobby, didUpdateLobbyParticipants args: ParticipantsUpdatedEventArgs) {}
 }
 
+/// Closures for the changes of the call lobby, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CallLobbyEvents: NSObject, @unchecked Sendable {  // the closure is locked
   @EventClosure public var onLobbyParticipantsUpdated: ((ParticipantsUpdatedEventArgs) -> Void)?
   public func removeAll() { onLobbyParticipantsUpdated = nil }
@@ -35,6 +47,8 @@ public final class CallLobbyEvents: NSObject, @unchecked Sendable {  // the clos
 
 /// The participants that wait for admission to the call's room, for a local participant that may admit them. An admitted participant joins
 /// the call as another `RemoteParticipant`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class CallLobby: NSObject, @unchecked Sendable {  // everything mutable is locked
   /// The answers to one request, until all have come.
   private final class Decision: Sendable {

@@ -4,6 +4,9 @@ public import KoineAVFoundation
 
 // Audio in buffers of the app instead of devices.
 
+/// Sample rate of an audio buffer.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public enum AudioStreamSampleRate: Int, Sendable, CaseIterable {
   case hz16000, hz22050, hz24000, hz32000, hz44100, hz48000
 
@@ -19,6 +22,9 @@ public enum AudioStreamSampleRate: Int, Sendable, CaseIterable {
   }
 }
 
+/// Number of channels of an audio buffer.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public enum AudioStreamChannelMode: Int, Sendable {
   case mono, stereo
 
@@ -26,11 +32,16 @@ public enum AudioStreamChannelMode: Int, Sendable {
 }
 
 /// The format of samples.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public enum AudioStreamFormat: Int, Sendable {
   /// Signed 16-bit samples.
   case pcm16Bit
 }
 
+/// Duration of an audio buffer.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public enum AudioStreamBufferDuration: Int, Sendable {
   case ms10, ms20
 
@@ -40,6 +51,9 @@ public enum AudioStreamBufferDuration: Int, Sendable {
   public var timeInterval: TimeInterval { Double(value) / 1_000 }
 }
 
+/// Format that raw audio streams of both directions share.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 open class RawAudioStreamProperties: NSObject, @unchecked Sendable {  // as the vendor's: the app guards it
   public var sampleRate = AudioStreamSampleRate.hz48000
   public var channelMode = AudioStreamChannelMode.mono
@@ -55,6 +69,9 @@ open class RawAudioStreamProperties: NSObject, @unchecked Sendable {  // as the 
   }
 }
 
+/// Format of the audio that the app sends.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class RawOutgoingAudioStreamProperties: RawAudioStreamProperties, @unchecked Sendable {  // as above
   /// The unit of buffers: each holds a whole number of these durations, 100 ms at most.
   public var bufferDuration = AudioStreamBufferDuration.ms20
@@ -72,6 +89,9 @@ public final class RawOutgoingAudioStreamProperties: RawAudioStreamProperties, @
   }
 }
 
+/// Format of the audio that the app receives.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class RawIncomingAudioStreamProperties: RawAudioStreamProperties, @unchecked Sendable {  // as above
   public override init() {}
 
@@ -82,23 +102,32 @@ public final class RawIncomingAudioStreamProperties: RawAudioStreamProperties, @
   }
 }
 
+/// Options that raw audio streams of both directions share.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 open class RawAudioStreamOptions: NSObject {
   override init() {}
 }
 
 /// A stream copies the properties when it is made.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class RawOutgoingAudioStreamOptions: RawAudioStreamOptions {
   public var properties = RawOutgoingAudioStreamProperties()
   public override init() {}
 }
 
 /// A stream copies the properties when it is made.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class RawIncomingAudioStreamOptions: RawAudioStreamOptions {
   public var properties = RawIncomingAudioStreamProperties()
   public override init() {}
 }
 
 /// A buffer of samples on its way from or to the app.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class RawAudioBuffer: NSObject, @unchecked Sendable {  // as the vendor's: handed on, not shared
   private let held = Lock<AVAudioBuffer?>(nil)
 
@@ -118,6 +147,9 @@ public final class RawAudioBuffer: NSObject, @unchecked Sendable {  // as the ve
 
 // MARK: Outgoing
 
+/// Notified on the delivery queue of changes of the raw outgoing audio stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public protocol RawOutgoingAudioStreamDelegate: NSObjectProtocol {
   func rawOutgoingAudioStream(
     _ rawOutgoingAudioStream: RawOutgoingAudioStream, didChangeState args: AudioStreamStateChangedEventArgs)
@@ -129,6 +161,9 @@ extension RawOutgoingAudioStreamDelegate {
   ) {}
 }
 
+/// Closures for the changes of the raw outgoing audio stream, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class RawOutgoingAudioStreamEvents: NSObject, @unchecked Sendable {  // the closure is locked
   @EventClosure public var onStateChanged: ((AudioStreamStateChangedEventArgs) -> Void)?
   public func removeAll() { onStateChanged = nil }
@@ -136,6 +171,8 @@ public final class RawOutgoingAudioStreamEvents: NSObject, @unchecked Sendable {
 
 /// Audio of the app's own in the place of the microphone. Sent while the stream is `started`; where the app sends too little, silence
 /// fills the gap.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class RawOutgoingAudioStream: OutgoingAudioStream, @unchecked Sendable {  // everything mutable is locked
   /// How much audio may wait to be sent.
   private static let capacity = Duration.milliseconds(500)
@@ -216,6 +253,9 @@ public final class RawOutgoingAudioStream: OutgoingAudioStream, @unchecked Senda
 
 // MARK: Incoming
 
+/// A buffer with the mixed audio of the remote participants.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class IncomingMixedAudioEventArgs: NSObject {
   public let audioBuffer: RawAudioBuffer
   public let streamProperties: RawIncomingAudioStreamProperties
@@ -225,6 +265,9 @@ public final class IncomingMixedAudioEventArgs: NSObject {
   }
 }
 
+/// Notified on the delivery queue of changes of the raw incoming audio stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public protocol RawIncomingAudioStreamDelegate: NSObjectProtocol {
   func rawIncomingAudioStream(
     _ rawIncomingAudioStream: RawIncomingAudioStream, didChangeState args: AudioStreamStateChangedEventArgs)
@@ -241,6 +284,9 @@ extension RawIncomingAudioStreamDelegate {
   ) {}
 }
 
+/// Closures for the changes of the raw incoming audio stream, called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class RawIncomingAudioStreamEvents: NSObject, @unchecked Sendable {  // the closures are locked
   @EventClosure public var onMixedAudioBufferReceived: ((IncomingMixedAudioEventArgs) -> Void)?
   @EventClosure public var onStateChanged: ((AudioStreamStateChangedEventArgs) -> Void)?
@@ -249,6 +295,8 @@ public final class RawIncomingAudioStreamEvents: NSObject, @unchecked Sendable {
 
 /// The mixed audio of all remote participants in the place of the loudspeaker: a buffer of 20 ms every 20 ms, silent ones included,
 /// while the stream is `started`. The mix has one channel; in stereo both channels are the same.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-raw-media-access)
 public final class RawIncomingAudioStream: IncomingAudioStream, @unchecked Sendable {  // everything mutable is locked
   private let properties: RawIncomingAudioStreamProperties
   public let events = RawIncomingAudioStreamEvents()

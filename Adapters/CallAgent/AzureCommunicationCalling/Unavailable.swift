@@ -78,5 +78,8 @@ public final class BackgroundBlurEffect {}
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class BackgroundReplacementEffect {}
 
+/// Captions of a Teams meeting. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 @available(*, unavailable, message: "Teams is not reached; captions are CommunicationCaptions")
 public final class TeamsCaptions {}

@@ -24,6 +24,8 @@ public class CustomRTCMediaStream {
 
 /// What is done to a microphone's audio before it is sent. A value that is nil has its default: `highPassFilter` is off, the others
 /// are on.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/custom-tracks)
 public struct noiseConfig: Sendable {
   /// Whether steady background noise is removed. (The spelling is the vendor's.)
   public var noiseSupression: Bool?

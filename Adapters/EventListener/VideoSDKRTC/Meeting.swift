@@ -147,7 +147,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     realtimeStore.enter(session)
     startDevices()
     followFigures(of: session)
-    AVAudioSession.of(world.machine).startCallAudio(
+    AVAudioSession.of(session.world.machine).startCallAudio(
       category: .playAndRecord, mode: .voiceChat, options: .allowBluetooth)
     session.join { _ in }  // how it went is told by events
   }

@@ -6,6 +6,8 @@ import Koine
 /// participants that join later find the values. The room keeps them as long as it exists.
 ///
 /// All calls need a joined meeting. https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/realtimeStore
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public class RealtimeStore: @unchecked Sendable {  // everything mutable sits in `state`
   private struct Request {
     let number: Int
@@ -222,6 +224,8 @@ private struct StoredValue {
 }
 
 /// Why the store has not done what it was asked for.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum RealtimeStoreError: Error, LocalizedError, Hashable, Sendable {
   /// The room has refused it or has not answered, or the meeting is not joined. The text says which.
   case operationFailed(String)
@@ -243,6 +247,8 @@ public enum RealtimeStoreError: Error, LocalizedError, Hashable, Sendable {
 }
 
 /// Receives the changes of a key on the delivery queue, including the local participant's. Classes are held weakly.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public protocol RealtimeStoreEventListener {
   /// - Parameters:
   ///   - value: nil if the key has no value any more.

@@ -5,11 +5,16 @@ import Koine
 // iOS guide uses in its text.
 // https://docs.videosdk.live/ios/guide/video-and-audio-calling-api-sdk/transcription-and-summary/realtime-transcribe-meeting
 
+/// Whether a meeting is transcribed.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum TranscriptionState: String, Sendable {
   case TRANSCRIPTION_STARTING, TRANSCRIPTION_STARTED, TRANSCRIPTION_STOPPING, TRANSCRIPTION_STOPPED
 }
 
 /// A summary of the transcript. Kept: Koine writes no summaries.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public class SummaryConfig {
   public var enabled: Bool
   public var prompt: String?
@@ -17,6 +22,9 @@ public class SummaryConfig {
   public init(enabled: Bool, prompt: String? = nil) { (self.enabled, self.prompt) = (enabled, prompt) }
 }
 
+/// Options for the start of a transcription.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public class TranscriptionConfig {
   /// Kept: no webhook is called.
   public var webHookUrl: String?
@@ -29,6 +37,8 @@ public class TranscriptionConfig {
 }
 
 /// What a participant has said, as far as it has been recognised. A later text of the same participant replaces it until one is final.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public struct TranscriptionText: Sendable {
   public let participantId: String
   public let participantName: String

@@ -3,6 +3,8 @@ public import WebRTC
 
 /// Changes the frames of the local camera before they are sent.
 /// https://docs.videosdk.live/ios/guide/video-and-audio-calling-api-sdk/video-processor/overview
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public protocol VideoSDKVideoProcessor {
   /// Called for each frame, one at a time, on an engine thread. While it runs, later frames are skipped, so that a slow processor
   /// lowers the frame rate. The frame's buffer is an `RTCCVPixelBuffer`, whose pixels may be written.

@@ -5,6 +5,8 @@ public import KoineCoreVideo
 // Frames and their pixels, as WebRTC's headers declare them.
 
 /// Pixels of a frame.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/base/RTCVideoFrameBuffer.h)
 public protocol RTCVideoFrameBuffer: NSObjectProtocol {
   /// In pixels.
   var width: Int32 { get }
@@ -15,6 +17,8 @@ public protocol RTCVideoFrameBuffer: NSObjectProtocol {
 }
 
 /// Pixels in three planes: luma, and chroma at half the size, rounded up. Pointers are valid as long as the buffer is held.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/base/RTCYUVPlanarBuffer.h)
 public protocol RTCYUVPlanarBuffer: RTCVideoFrameBuffer {
   var chromaWidth: Int32 { get }
   var chromaHeight: Int32 { get }
@@ -27,11 +31,16 @@ public protocol RTCYUVPlanarBuffer: RTCVideoFrameBuffer {
   var strideV: Int32 { get }
 }
 
+/// A frame buffer with three planes in the format I420.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/base/RTCI420Buffer.h)
 public protocol RTCI420BufferProtocol: RTCYUVPlanarBuffer {}
 
 /// One picture with its real pixels.
 ///
 /// `@unchecked Sendable`: constant, and as with the vendor's, a buffer is written before its frame is passed on.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/base/RTCVideoFrame.h)
 public final class RTCVideoFrame: NSObject, @unchecked Sendable {
   /// An `RTCI420Buffer` of a received frame, and an `RTCCVPixelBuffer` of a frame that a processor gets.
   public let buffer: any RTCVideoFrameBuffer
@@ -81,6 +90,8 @@ public final class RTCVideoFrame: NSObject, @unchecked Sendable {
 /// I420 pixels.
 ///
 /// `@unchecked Sendable`: memory is written through `RTCMutableI420Buffer` only, before its frame is passed on.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/video_frame_buffer/RTCNativeI420Buffer.h)
 public class RTCI420Buffer: NSObject, RTCI420BufferProtocol, @unchecked Sendable {
   private enum Pixels {
     case frame(VideoFrame)
@@ -142,6 +153,8 @@ public class RTCI420Buffer: NSObject, RTCI420BufferProtocol, @unchecked Sendable
 }
 
 /// I420 pixels that may be written; black (in 4:2:0: green, all bytes being zero) at first.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/video_frame_buffer/RTCNativeMutableI420Buffer.h)
 public final class RTCMutableI420Buffer: RTCI420Buffer, @unchecked Sendable {
   private let memory: PlaneMemory
 
@@ -177,6 +190,8 @@ private final class PlaneMemory {
 }
 
 /// The pixels of a Core Video buffer.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/components/video_frame_buffer/RTCCVPixelBuffer.h)
 public final class RTCCVPixelBuffer: NSObject, RTCVideoFrameBuffer {
   public let pixelBuffer: CVPixelBuffer
 

@@ -174,6 +174,8 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
 }
 
 /// Detects active speakers for observers of its own: add it as a realtime observer, and it scores what it is notified of.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultActiveSpeakerDetector.html)
 public final class DefaultActiveSpeakerDetector: ActiveSpeakerDetectorFacade, RealtimeObserver, Sendable {
   private let speakers: ActiveSpeakers
   private let timer: Repeater

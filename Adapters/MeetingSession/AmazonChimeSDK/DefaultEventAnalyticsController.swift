@@ -2,6 +2,8 @@ import Foundation
 import Koine
 
 /// The controller of a meeting session. Any thread may call it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultEventAnalyticsController.html)
 public final class DefaultEventAnalyticsController: EventAnalyticsController, @unchecked Sendable {
   // `state` is guarded; a reporter takes events from any thread
 

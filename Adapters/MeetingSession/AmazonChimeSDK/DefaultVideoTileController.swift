@@ -4,6 +4,8 @@ package import Koine
 ///
 /// A tile begins with its first picture or with the notice that it is paused. Unbinding a tile that lives forgets it; its
 /// next picture adds it again, with the same id: so does the vendor's, and apps rely on it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultVideoTileController.html)
 public final class DefaultVideoTileController: VideoTileController, @unchecked Sendable {
   // `tiles` is guarded; tiles are shown on the delivery queue
 

@@ -1,12 +1,16 @@
 import Foundation
 
 /// Notified of a meeting's events, on the delivery queue.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventAnalyticsObserver.html)
 public protocol EventAnalyticsObserver: AnyObject {
   /// - Parameter attributes: keyed by `EventAttributeName`.
   func eventDidReceive(name: EventName, attributes: [AnyHashable: Any])
 }
 
 /// A meeting's events for observers, and its history.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventAnalyticsFacade.html)
 public protocol EventAnalyticsFacade: AnyObject {
   func addEventAnalyticsObserver(observer: any EventAnalyticsObserver)
   func removeEventAnalyticsObserver(observer: any EventAnalyticsObserver)
@@ -17,6 +21,8 @@ public protocol EventAnalyticsFacade: AnyObject {
 }
 
 /// Takes events: keeps them in the history, hands them to the reporter, and notifies observers.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventAnalyticsController.html)
 public protocol EventAnalyticsController: AnyObject {
   func publishEvent(name: EventName)
   func publishEvent(name: EventName, attributes: [AnyHashable: Any])
@@ -31,6 +37,8 @@ public protocol EventAnalyticsController: AnyObject {
 }
 
 /// An event in a meeting's history.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/MeetingHistoryEvent.html)
 public final class MeetingHistoryEvent: CustomStringConvertible, Sendable {
   public let meetingHistoryEventName: MeetingHistoryEventName
   /// Milliseconds since 1970.
@@ -45,6 +53,8 @@ public final class MeetingHistoryEvent: CustomStringConvertible, Sendable {
 }
 
 /// An event as an `EventReporter` gets it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/SDKEvent.html)
 public final class SDKEvent {
   public let name: String
   /// Keyed by `EventAttributeName`.

@@ -2,6 +2,8 @@
 // (https://aws.github.io/amazon-chime-sdk-ios/Enums/EventName.html).
 
 /// A major event of a meeting.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/EventName.html)
 public enum EventName: Int, CaseIterable, CustomStringConvertible, Sendable {
   case audioInputSelected, audioInputFailed, videoInputSelected, videoInputFailed
   case meetingStartRequested, meetingStartSucceeded, meetingReconnected, meetingStartFailed, meetingFailed, meetingEnded
@@ -36,6 +38,8 @@ public enum EventName: Int, CaseIterable, CustomStringConvertible, Sendable {
 }
 
 /// A state in a meeting's history. The names are those of `EventName`, the raw values are not.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/MeetingHistoryEventName.html)
 public enum MeetingHistoryEventName: Int, CaseIterable, CustomStringConvertible, Sendable {
   case audioInputSelected, audioInputFailed, videoInputSelected, videoInputFailed
   case meetingStartFailed, meetingStartRequested, meetingStartSucceeded, meetingEnded, meetingFailed, meetingReconnected
@@ -68,6 +72,8 @@ public enum MeetingHistoryEventName: Int, CaseIterable, CustomStringConvertible,
 }
 
 /// An attribute of an event.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/EventAttributeName.html)
 public enum EventAttributeName: Int, CaseIterable, CustomStringConvertible, Sendable {
   case deviceName, deviceManufacturer, deviceModel, osName, osVersion, sdkName, sdkVersion, mediaSdkVersion
   /// Milliseconds since 1970, as an `Int64`.

@@ -3,6 +3,8 @@ public import KoineUIKit
 // Values in the attributes of events.
 
 /// Whether the app is in front of its user.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/AppState.html)
 public enum AppState: Int, CustomStringConvertible, Sendable {
   case active, inactive, foreground, background, terminated, other
 
@@ -20,17 +22,25 @@ public enum AppState: Int, CustomStringConvertible, Sendable {
   }
 }
 
+/// The state of the battery, as an attribute of events.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/BatteryState.html)
 public enum BatteryState: Int, CustomStringConvertible, Sendable {
   case charging, discharging, full, unknown
   public var description: String { ["Charging", "Discharging", "Full", "Unknown"][rawValue] }
 }
 
+/// The kind of network of the machine, as an attribute of events.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/NetworkConnectionType.html)
 public enum NetworkConnectionType: Int, CustomStringConvertible, Sendable {
   case wifi, cellular, wiredEthernet, other, none, unknown
   public var description: String { ["Wifi", "Cellular", "Ethernet", "Other", "None", "Unknown"][rawValue] }
 }
 
 /// Why a running camera gives no frames.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/VideoInterruptionReason.html)
 public enum VideoInterruptionReason: Int, Error, CustomStringConvertible, Sendable {
   case videoDeviceNotAvailableInBackground, videoDeviceInUseByAnotherClient
   case videoDeviceNotAvailableWithMultipleForegroundApps, videoDeviceNotAvailableDueToSystemPressure, other
@@ -42,6 +52,9 @@ public enum VideoInterruptionReason: Int, Error, CustomStringConvertible, Sendab
   }
 }
 
+/// Why noise suppression could not be switched, as an attribute of events.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/VoiceFocusError.html)
 public enum VoiceFocusError: Int, Error, CustomStringConvertible, Sendable {
   case audioClientNotStarted, audioClientError, setParamFailed, notInitialized, other
 
@@ -61,6 +74,9 @@ public enum VoiceFocusError: Int, Error, CustomStringConvertible, Sendable {
   }
 }
 
+/// Why video failed, as an attribute of events.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/VideoClientFailedError.html)
 public enum VideoClientFailedError: Int, Error, CustomStringConvertible, Sendable {
   case authenticationFailed, peerConnectionCreateFailed, maxRetryPeriodExceeded, other
   public var description: String {
@@ -68,6 +84,9 @@ public enum VideoClientFailedError: Int, Error, CustomStringConvertible, Sendabl
   }
 }
 
+/// Why the signalling connection was lost, as an attribute of events.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/SignalingDroppedError.html)
 public enum SignalingDroppedError: Int, Error, CustomStringConvertible, Sendable {
   case none, signalingClientDisconnected, signalingClientClosed, signalingClientEOF, signalingClientError
   case signalingClientProxyError, signalingClientOpenFailed, signalFrameParseFailed, signalFrameSerializeFailed
@@ -81,6 +100,9 @@ public enum SignalingDroppedError: Int, Error, CustomStringConvertible, Sendable
   }
 }
 
+/// An error of a resource of the machine, as an attribute of events.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/ResourceError.html)
 public enum ResourceError: Int, Error, CustomStringConvertible, Sendable {
   case notFound
   public var description: String { "notFound" }

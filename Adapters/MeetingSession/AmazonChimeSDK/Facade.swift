@@ -95,6 +95,8 @@ public protocol VideoTileControllerFacade: AnyObject {
 }
 
 /// Makes tiles of the videos that arrive.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/VideoTileController.html)
 public protocol VideoTileController: VideoTileControllerFacade {
   func onReceiveFrame(frame: VideoFrame?, videoId: Int, attendeeId: String?, pauseState: VideoPauseState)
 }

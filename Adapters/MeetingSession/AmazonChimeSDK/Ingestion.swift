@@ -5,6 +5,8 @@ import Koine
 // (https://github.com/aws/amazon-chime-sdk-ios/blob/master/guides/event_ingestion.md).
 
 /// Takes a meeting's events to where they are collected.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventReporter.html)
 public protocol EventReporter: AnyObject {
   /// Any thread may call it.
   func report(event: SDKEvent)
@@ -13,12 +15,16 @@ public protocol EventReporter: AnyObject {
 }
 
 /// Makes the reporter of a meeting session.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventReporterFactory.html)
 public protocol EventReporterFactory: AnyObject {
   /// Nil: events are not reported.
   func createEventReporter() -> (any EventReporter)?
 }
 
 /// Makes no reporter: a session with this factory reports no events.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/NoopEventReporterFactory.html)
 public final class NoopEventReporterFactory: EventReporterFactory, Sendable {
   public init() {}
   public func createEventReporter() -> (any EventReporter)? { nil }
@@ -28,6 +34,8 @@ public final class NoopEventReporterFactory: EventReporterFactory, Sendable {
 ///
 /// A `file:` URL is appended to, a line of JSON for each batch. Events are not uploaded to URLs of other schemes, because there is no
 /// service to take them: the factory then makes no reporter, and writes a line to standard error, once in a process.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultMeetingEventReporterFactory.html)
 public final class DefaultMeetingEventReporterFactory: EventReporterFactory {
   private let ingestionConfiguration: IngestionConfiguration
   private let logger: any Logger
@@ -50,12 +58,16 @@ public final class DefaultMeetingEventReporterFactory: EventReporterFactory {
 // MARK: Configuration
 
 /// The kind of client that events come from.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/EventClientType.html)
 public enum EventClientType: Int, CaseIterable, CustomStringConvertible, Sendable {
   case meet, chat
   public var description: String { ["Meet", "Chat"][rawValue] }
 }
 
 /// The client that events come from.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/EventClientConfiguration.html)
 public protocol EventClientConfiguration {
   var type: EventClientType { get }
   var eventClientJoinToken: String { get }
@@ -66,6 +78,8 @@ public protocol EventClientConfiguration {
 }
 
 /// An attendee of a meeting as the client that events come from.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/MeetingEventClientConfiguration.html)
 public final class MeetingEventClientConfiguration: EventClientConfiguration {
   public let type = EventClientType.meet
   public let eventClientJoinToken: String
@@ -81,6 +95,8 @@ public final class MeetingEventClientConfiguration: EventClientConfiguration {
 }
 
 /// Where events go, and when.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/IngestionConfiguration.html)
 public final class IngestionConfiguration {
   public let clientConfiguration: any EventClientConfiguration
   /// A `file:` URL.
@@ -106,6 +122,9 @@ public final class IngestionConfiguration {
   }
 }
 
+/// Builds the configuration of the ingestion of events.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/IngestionConfigurationBuilder.html)
 public final class IngestionConfigurationBuilder {
   private var flushSize = 20
   private var flushIntervalMs: Int64 = 5_000
@@ -141,6 +160,8 @@ public final class IngestionConfigurationBuilder {
 // MARK: What is written
 
 /// A value of JSON.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/AnyCodable.html)
 public struct AnyCodable: Codable, @unchecked Sendable {  // holds strings, numbers and truth values only
   /// A `String`, `Bool`, `Int64` or `Double`; nil: null.
   public let value: Any?
@@ -188,6 +209,8 @@ public struct AnyCodable: Codable, @unchecked Sendable {  // holds strings, numb
 }
 
 /// A batch of events: one line of the file.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/IngestionRecord.html)
 public final class IngestionRecord: Codable, Sendable {
   /// Of the machine and the attendee.
   public let metadata: [String: AnyCodable?]
@@ -200,6 +223,8 @@ public final class IngestionRecord: Codable, Sendable {
 }
 
 /// Events of one client.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/IngestionEvent.html)
 public final class IngestionEvent: Codable, Sendable {
   public let type: String
   public let metadata: [String: AnyCodable?]
@@ -225,6 +250,8 @@ public final class IngestionEvent: Codable, Sendable {
 }
 
 /// One event. Its attributes have the meaning of those of `EventAttributeName`; times and durations are in milliseconds.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/IngestionPayload.html)
 public final class IngestionPayload: Codable, Sendable {
   public let name: String
   /// When it happened, in milliseconds since 1970.

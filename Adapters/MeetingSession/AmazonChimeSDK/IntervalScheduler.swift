@@ -1,6 +1,8 @@
 import Koine
 
 /// Does something at times that it decides.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/Scheduler.html)
 public protocol Scheduler: AnyObject {
   func start()
   func stop()
@@ -9,6 +11,8 @@ public protocol Scheduler: AnyObject {
 /// Calls back at a steady interval, on a background thread, as in the vendor's SDK. In a test room it follows the room's clock.
 ///
 /// Starting twice is once, and so is stopping. It ends with the last reference to it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/IntervalScheduler.html)
 public final class IntervalScheduler: Scheduler, @unchecked Sendable {  // `callback` is called on one lane only
   private let interval: Duration
   private let callback: () -> Void

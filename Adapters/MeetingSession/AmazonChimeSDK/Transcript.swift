@@ -6,14 +6,21 @@ import Koine
 // https://docs.aws.amazon.com/chime-sdk/latest/dg/meeting-transcription.html
 
 /// Hears of the meeting's transcription, on the delivery queue.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/TranscriptEventObserver.html)
 public protocol TranscriptEventObserver: AnyObject {
   /// - Parameter transcriptEvent: a `Transcript` or a `TranscriptionStatus`.
   func transcriptEventDidReceive(transcriptEvent: any TranscriptEvent)
 }
 
 /// A `Transcript` or a `TranscriptionStatus`.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/TranscriptEvent.html)
 public protocol TranscriptEvent {}
 
+/// What happened to the transcription of a meeting.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/TranscriptionStatusType.html)
 public enum TranscriptionStatusType: Int, CustomStringConvertible, Sendable {
   /// `interrupted` and `resumed` are not reported here: the transcript service is where the room is.
   case unknown, started, interrupted, resumed, stopped, failed
@@ -23,6 +30,8 @@ public enum TranscriptionStatusType: Int, CustomStringConvertible, Sendable {
 }
 
 /// A change of the transcription. A late joiner receives `started`.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptionStatus.html)
 public final class TranscriptionStatus: TranscriptEvent, Sendable {
   public let type: TranscriptionStatusType
   /// In milliseconds since 1970.
@@ -44,6 +53,8 @@ public final class TranscriptionStatus: TranscriptEvent, Sendable {
 }
 
 /// Recognised text.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/Transcript.html)
 public final class Transcript: TranscriptEvent, Sendable {
   public let results: [TranscriptResult]
 
@@ -51,6 +62,8 @@ public final class Transcript: TranscriptEvent, Sendable {
 }
 
 /// An utterance as far as it has been recognised. A later result with the same id replaces it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptResult.html)
 public final class TranscriptResult: Sendable {
   public let resultId: String
   /// Nil here: each attendee is transcribed on its own.
@@ -77,6 +90,9 @@ public final class TranscriptResult: Sendable {
   }
 }
 
+/// One reading of a part of a transcript, with its items and entities.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptAlternative.html)
 public final class TranscriptAlternative: Sendable {
   public let items: [TranscriptItem]
   /// Nil here: no transcriber finds entities.
@@ -89,12 +105,17 @@ public final class TranscriptAlternative: Sendable {
   }
 }
 
+/// Whether an item of a transcript is a word or a punctuation mark.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/TranscriptItemType.html)
 public enum TranscriptItemType: Int, CaseIterable, CustomStringConvertible, Sendable {
   case unknown, pronunciation, punctuation
   public var description: String { ["unknown", "pronunciation", "punctuation"][rawValue] }
 }
 
 /// A word or a punctuation mark. Its attendee is the speaker.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptItem.html)
 public final class TranscriptItem: Sendable {
   public let type: TranscriptItemType
   /// In milliseconds since 1970. The utterance's, if the transcriber does not know the words' times.
@@ -120,6 +141,8 @@ public final class TranscriptItem: Sendable {
 }
 
 /// A name, a number or another entity in a text. For apps' own tests: no transcriber here finds any.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptEntity.html)
 public final class TranscriptEntity: Sendable {
   public let type: String
   public let content: String
@@ -137,6 +160,8 @@ public final class TranscriptEntity: Sendable {
 }
 
 /// A language with its probability. For apps' own tests.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptLanguageWithScore.html)
 public final class TranscriptLanguageWithScore: Sendable {
   public let languageCode: String
   public let score: Double
@@ -147,6 +172,8 @@ public final class TranscriptLanguageWithScore: Sendable {
 // MARK: Observers
 
 /// A method that the vendor's protocol declares as optional: code calls it with and without a question mark.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptEventObserverMethod.html)
 public struct TranscriptEventObserverMethod {
   fileprivate let call: (any TranscriptEventObserver) -> Void
   public func callAsFunction(observer: any TranscriptEventObserver) { call(observer) }

@@ -2,6 +2,8 @@ import Koine
 
 /// Sends the last frame of a source again when the source pauses, so that new receivers get a frame soon and encoders keep their
 /// rate. `InAppScreenCaptureSource` has one: a screen that does not change gives no frames.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/VideoFrameResender.html)
 public final class VideoFrameResender: Sendable {
   private struct Last: @unchecked Sendable {  // a frame is not changed once it is sent
     var frame: VideoFrame

@@ -1,6 +1,8 @@
 import Koine
 
 /// A tile id with an attendee's video and an optional view. Mutated in place: all callbacks about a tile pass the same object.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/VideoTileState.html)
 public final class VideoTileState: Sendable {
   public let tileId: Int
   public let attendeeId: String
@@ -33,11 +35,17 @@ public final class VideoTileState: Sendable {
   }
 }
 
+/// Why a tile is paused, if it is.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/VideoPauseState.html)
 public enum VideoPauseState: Int, CaseIterable, CustomStringConvertible, Sendable {
   case unpaused, pausedByUserRequest, pausedForPoorConnection
   public var description: String { ["unpaused", "pausedByUserRequest", "pausedForPoorConnection"][rawValue] }
 }
 
+/// A tile: the state of a video stream and the view that shows it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/VideoTile.html)
 public protocol VideoTile: VideoSink {
   var state: VideoTileState { get }
   var videoRenderView: (any VideoRenderView)? { get set }
@@ -46,6 +54,9 @@ public protocol VideoTile: VideoSink {
   func setPauseState(pauseState: VideoPauseState)
 }
 
+/// A tile that shows the frames of its stream in a bound view.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultVideoTile.html)
 public final class DefaultVideoTile: VideoTile {
   public var state: VideoTileState
   private let view = Lock<(any VideoRenderView)?>(nil)

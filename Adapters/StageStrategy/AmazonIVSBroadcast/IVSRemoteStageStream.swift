@@ -2,6 +2,8 @@ public import Foundation
 import Koine
 
 /// A remote participant's stream, for as long as the client subscribes to it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRemoteStageStream.html)
 public class IVSRemoteStageStream: IVSStageStream, @unchecked Sendable {  // `session` and `state` are locks
   /// Why a layer is received.
   public enum LayerSelectedReason: Int, Sendable {
@@ -111,6 +113,8 @@ public class IVSRemoteStageStream: IVSStageStream, @unchecked Sendable {  // `se
 }
 
 /// Notified of one remote stream, on the delivery queue. All methods are optional.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSRemoteStageStreamDelegate.html)
 public protocol IVSRemoteStageStreamDelegate: IVSStageStreamDelegate {
   func stream(_ stream: IVSRemoteStageStream, didChange layers: [IVSRemoteStageStreamLayer])
   func stream(
@@ -130,6 +134,8 @@ extension IVSRemoteStageStreamDelegate {
 }
 
 /// One encoding of a remote video stream, as its publisher announced it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRemoteStageStreamLayer.html)
 public class IVSRemoteStageStreamLayer: NSObject, @unchecked Sendable {  // constant
   /// Different for each layer of a stream.
   public let label: String
@@ -176,6 +182,8 @@ public class IVSRemoteStageStreamLayer: NSObject, @unchecked Sendable {  // cons
 }
 
 /// Limits by which an app looks for a layer. Everything is permitted by default.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRemoteStageStreamLayerConstraints.html)
 public class IVSRemoteStageStreamLayerConstraints: NSObject {
   /// In bit/s.
   public var maxBitrate = Int.max

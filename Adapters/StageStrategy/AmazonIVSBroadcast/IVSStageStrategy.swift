@@ -36,12 +36,16 @@ extension IVSBaseStageStrategy {
 }
 
 /// A strategy that states the desired subscription as an `IVSStageSubscribeType`.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSStageStrategy.html)
 public protocol IVSStageStrategy: IVSBaseStageStrategy {
   /// Asked for each remote participant, if the token allows subscribing.
   func stage(_ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo) -> IVSStageSubscribeType
 }
 
 /// A strategy that states the desired subscription as a set of media: video without audio, too.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSStageStrategyV2.html)
 public protocol IVSStageStrategyV2: IVSBaseStageStrategy {
   /// Asked for each remote participant, if the token allows subscribing. An empty set subscribes to nothing.
   func stage(_ stage: IVSStage, shouldSubscribeToParticipantTypes participant: IVSParticipantInfo)
@@ -50,6 +54,8 @@ public protocol IVSStageStrategyV2: IVSBaseStageStrategy {
 
 /// The media of a participant to subscribe to. The vendor's pages name the type and not its members, and a stage has no
 /// subtitles here.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageSubscribeMediaTypes.html)
 public struct IVSStageSubscribeMediaTypes: OptionSet, Sendable {
   public let rawValue: UInt
   public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -95,6 +101,8 @@ public class IVSSubscribeConfiguration: NSObject {
 
 /// The layer that video with several layers begins with, before it follows the path or the strategy's preference. A change takes
 /// effect with the next subscription.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSSubscribeSimulcastConfiguration.html)
 public class IVSSubscribeSimulcastConfiguration: NSObject {
   public enum InitialLayerPreference: Int, Sendable {
     case lowestQuality = 0

@@ -4,9 +4,13 @@ import KoineComposition
 public import KoineUIKit
 
 /// A device whose media come from other devices. It can be published in a stage or bound to a mixer, as any other.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSMixedDevice.html)
 public protocol IVSMixedDevice: IVSDevice {}
 
 /// Frames composed of those of several devices. Without sources its frames are black.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSMixedImageDevice.html)
 public protocol IVSMixedImageDevice: IVSImageDevice, IVSMixedDevice {
   /// No effect for a source that has been added.
   func add(_ source: IVSMixedImageDeviceSource)
@@ -17,6 +21,8 @@ public protocol IVSMixedImageDevice: IVSImageDevice, IVSMixedDevice {
 }
 
 /// Audio mixed of that of several devices. Without sources it is silent.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSMixedAudioDevice.html)
 public protocol IVSMixedAudioDevice: IVSAudioDevice, IVSMixedDevice {
   /// No effect for a source that has been added.
   func add(_ source: IVSMixedAudioDeviceSource)
@@ -29,6 +35,8 @@ public protocol IVSMixedAudioDevice: IVSAudioDevice, IVSMixedDevice {
 // MARK: Configurations
 
 /// How a mixed image device's frames are made. Copied when the device is made.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSMixedImageDeviceConfiguration.html)
 public class IVSMixedImageDeviceConfiguration: NSObject {
   /// In pixels.
   public var size = CGSize(width: 720, height: 1280)
@@ -49,6 +57,8 @@ public class IVSMixedImageDeviceConfiguration: NSObject {
 }
 
 /// Where and how a source's frames are drawn.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSMixedImageDeviceSourceConfiguration.html)
 public class IVSMixedImageDeviceSourceConfiguration: NSObject {
   public var aspect = IVSBroadcastConfiguration.AspectMode.fit
   /// Of the top left corner, in pixels of the mixed device's frames.
@@ -90,6 +100,8 @@ public class IVSMixedImageDeviceSourceConfiguration: NSObject {
 }
 
 /// How a mixed audio device's audio is made. Copied when the device is made.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSMixedAudioDeviceConfiguration.html)
 public class IVSMixedAudioDeviceConfiguration: NSObject {
   /// What all audio is mixed to. A stage's audio is in one channel.
   public private(set) var channels = 2
@@ -105,6 +117,8 @@ public class IVSMixedAudioDeviceConfiguration: NSObject {
 }
 
 /// How a source's audio is mixed.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSMixedAudioDeviceSourceConfiguration.html)
 public class IVSMixedAudioDeviceSourceConfiguration: NSObject {
   /// 0...2; 1 changes nothing.
   public private(set) var gain: Float = 1
@@ -134,6 +148,8 @@ public class IVSMixedAudioDeviceSourceConfiguration: NSObject {
 // MARK: Sources
 
 /// A place in a mixed image device, and the device whose frames are drawn there. It may be in several mixed devices.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSMixedImageDeviceSource.html)
 public class IVSMixedImageDeviceSource: NSObject, @unchecked Sendable {  // `state` is a lock
   private struct State {
     var configuration: IVSMixedImageDeviceSourceConfiguration
@@ -181,6 +197,8 @@ public class IVSMixedImageDeviceSource: NSObject, @unchecked Sendable {  // `sta
 }
 
 /// A part of a mixed audio device, and the device whose audio it is. It may be in several mixed devices.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSMixedAudioDeviceSource.html)
 public class IVSMixedAudioDeviceSource: NSObject, @unchecked Sendable {  // `state` is a lock
   private struct State {
     var configuration: IVSMixedAudioDeviceSourceConfiguration

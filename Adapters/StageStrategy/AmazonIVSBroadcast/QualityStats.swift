@@ -2,6 +2,8 @@ public import Foundation
 import Koine
 
 /// How well a stream's path carries.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageStreamNetworkQuality.html)
 public enum IVSStageStreamNetworkQuality: Int, Sendable {
   /// Less than a hundredth of the packets is lost.
   case excellent = 0
@@ -30,6 +32,8 @@ public enum IVSStageStreamNetworkQuality: Int, Sendable {
 
 /// Statistics of a published audio stream, counted since it was published. Names and meanings are those of the W3C's
 /// `outbound-rtp`; times are in milliseconds.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSLocalAudioStats.html)
 public class IVSLocalAudioStats: NSObject, @unchecked Sendable {  // constant
   public let networkQuality: IVSStageStreamNetworkQuality
   /// Packets that receivers have requested again.
@@ -55,6 +59,8 @@ public class IVSLocalAudioStats: NSObject, @unchecked Sendable {  // constant
 
 /// Statistics of one layer of a published video stream, counted since it was published. Names and meanings are those of the
 /// W3C's `outbound-rtp`; times are in milliseconds.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSLocalVideoStats.html)
 public class IVSLocalVideoStats: NSObject, @unchecked Sendable {  // constant
   public let networkQuality: IVSStageStreamNetworkQuality
   /// Whether a participant receives the layer.
@@ -113,6 +119,8 @@ public class IVSLocalVideoStats: NSObject, @unchecked Sendable {  // constant
 
 /// Statistics of a received audio stream, counted since the subscription. Names and meanings are those of the W3C's
 /// `inbound-rtp`.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRemoteAudioStats.html)
 public class IVSRemoteAudioStats: NSObject, @unchecked Sendable {  // constant
   public let networkQuality: IVSStageStreamNetworkQuality
   /// Packets that were requested again.
@@ -147,6 +155,8 @@ public class IVSRemoteAudioStats: NSObject, @unchecked Sendable {  // constant
 
 /// Statistics of a received video stream, counted since the subscription. Names and meanings are those of the W3C's
 /// `inbound-rtp`.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRemoteVideoStats.html)
 public class IVSRemoteVideoStats: NSObject, @unchecked Sendable {  // constant
   public let networkQuality: IVSStageStreamNetworkQuality
   /// In pixels, of the newest frame.

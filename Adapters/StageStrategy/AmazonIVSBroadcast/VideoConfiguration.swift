@@ -142,6 +142,8 @@ public class IVSSimulcastConfiguration: NSObject {
 
 /// One encoding of a published video stream. Setters take what lies in their range, or throw and change nothing. A new layer has
 /// no values: `IVSSimulcastConfiguration.setLayers(_:)` refuses it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSLocalStageStreamLayer.html)
 public class IVSLocalStageStreamLayer: NSObject {
   /// In bit/s; 0: not set.
   public private(set) var maxBitrate = 0
@@ -198,11 +200,15 @@ public class IVSLocalStageStreamLayer: NSObject {
 }
 
 /// Ready-made settings for stages.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSStagePresets.html)
 public class IVSStagePresets: NSObject {
   public class func simulcastLocalLayer() -> IVSSimulcastLocalLayerPresets { IVSSimulcastLocalLayerPresets() }
 }
 
 /// Ready-made layers, by the shorter side of their frames of 16:9. The vendor does not publish the numbers; those here are Koine's.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSSimulcastLocalLayerPresets.html)
 public class IVSSimulcastLocalLayerPresets: NSObject {
   public func default160() -> IVSLocalStageStreamLayer { layer(160, 284, bitrate: 80_000, framerate: 15) }
   public func default180() -> IVSLocalStageStreamLayer { layer(180, 320, bitrate: 100_000, framerate: 15) }
