@@ -139,19 +139,21 @@ import VideoSDKRTC
 
   @Test func leavingFailsOpenRequestsOfTheStore() async throws {
     let (ana, ben) = await two()
-    let outcome = await environment.world.run {
-      async let change: RealtimeStoreError? = {
-        do {
-          try await ana.realtimeStore.set(key: "k", value: "1")
-          return nil
-        } catch { return error as? RealtimeStoreError }
-      }()
-      ana.leave()
-      return await change
+    let backend = try #require(environment.world.backend as? EmbeddedBackend)
+    backend.setNetwork(try NetworkSpec("loss=100%"), of: "ana")
+    let outcome = Lock<RealtimeStoreError?>(nil)
+    let hasBegun = Lock(false)
+    let request = Task {
+      hasBegun.withLock { $0 = true }
+      do { try await ana.realtimeStore.set(key: "k", value: "1") } catch {
+        outcome.withLock { $0 = error as? RealtimeStoreError }
+      }
     }
-    #expect(
-      outcome == nil || outcome == .operationFailed("the meeting has been left")
-        || outcome == .operationFailed("the meeting is not joined"))
+    while !hasBegun.withLock({ $0 }) { await Task.yield() }
+    await environment.run(.milliseconds(100))
+    ana.leave()
+    await environment.world.run { await request.value }
+    #expect(outcome.withLock { $0 } == .operationFailed("the meeting has been left"))
     withExtendedLifetime(ben) {}
   }
 }

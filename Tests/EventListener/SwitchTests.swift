@@ -98,9 +98,9 @@ import WebRTC
     ana.join()
     cleo.join()
     await environment.run()
+    told.onEvery { [weak ana] line in if line == "Ana -audio" { ana?.leave() } }
     ana.switchTo(meetingId: "cake", token: "")
     ana.switchTo(meetingId: "bread", token: "")
-    told.onEvery { [weak ana] line in if line == "Ana -audio" { ana?.leave() } }
     await environment.run(.seconds(2))
     told.onEvery { _ in }
     #expect(told.told.contains("error UNKNOWN_ERROR"), "one switch at a time")
