@@ -97,6 +97,11 @@ public final class LocalUserDiagnosticsCallFeature: CallFeature, @unchecked Send
     mediaDiagnostics.raise(.isSpeakerBusy, isBusy)
   }
 
+  private func setAudioFailure(_ hasFailed: Bool) {
+    mediaDiagnostics.raise(.isMicrophoneNotFunctioning, hasFailed)
+    mediaDiagnostics.raise(.isSpeakerNotFunctioning, hasFailed)
+  }
+
   /// On the delivery queue.
   private func handle(_ event: Machine.Event) {
     guard let machine = call?.session.world.machine, !state.withLock({ $0.isOver }) else { return }
@@ -107,6 +112,8 @@ public final class LocalUserDiagnosticsCallFeature: CallFeature, @unchecked Send
     case .routeChanged(.camera, _, _, _): break
     case .interruptionBegan: setBusy(true)
     case .interruptionEnded: setBusy(false)
+    case .mediaServicesLost: setAudioFailure(true)
+    case .mediaServicesReset: setAudioFailure(false)
     case .permissionChanged(.camera, let permission):
       mediaDiagnostics.raise(.isCameraPermissionDenied, permission == .denied)
     case .permissionChanged(.microphone, let permission):

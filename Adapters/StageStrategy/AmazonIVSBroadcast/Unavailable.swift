@@ -29,8 +29,3 @@ public final class IVSTransmissionStatistics {}
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSReplayKitBroadcastSession.html)
 @available(*, unavailable, message: "ReplayKit belongs to iOS")
 public final class IVSReplayKitBroadcastSession {}
-
-extension IVSStage {
-  @available(*, unavailable, message: "make a new stage with the new token")
-  public func exchangeToken(_ token: String) throws {}
-}

@@ -534,7 +534,7 @@ struct MeetingVersion0_27 {
       meetingHistoryEventName:eventAttributes:)
     let _: KeyPath<SDKEvent, String> = \SDKEvent.name
     let _: KeyPath<SDKEvent, [AnyHashable: Any]> = \SDKEvent.eventAttributes
-    let _: ([AnyHashable: Any]) -> () -> String = Dictionary.toJsonString
+    let _: String = ([:] as [AnyHashable: Any]).toJsonString()
     #expect([AppState.active, .inactive, .foreground, .background, .terminated, .other].map(\.rawValue).last == 5)
     #expect([BatteryState.charging, .discharging, .full, .unknown].map(\.rawValue).last == 3)
     #expect(
