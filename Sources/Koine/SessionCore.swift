@@ -51,7 +51,8 @@ final class SessionCore: @unchecked Sendable {
     lane = scheduler.lane("session \(request.name)")
     identity = visible.local
     let (loudspeaker, problem) = Self.loudspeaker(options, world)
-    mixer = PlayoutMixer(scheduler: scheduler, sink: loudspeaker)
+    mixer = PlayoutMixer(
+      scheduler: scheduler, sink: loudspeaker, mostChannels: options.playsStereo ? 2 : 1)
     reception = Reception(scheduler: scheduler, stamps: stamps, mixer: mixer)
     loudspeakerProblem = problem
   }

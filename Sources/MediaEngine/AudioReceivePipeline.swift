@@ -62,11 +62,17 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   /// Bytes of memory for samples and waiting packets; flat in steady state.
   package var memory: Int { state.withLock { $0.memory } }
 
-  /// Fills `block` with the next 10 ms and hands it to this talker's own sinks.
+  /// Channels of the blocks: 1, and 2 once the talker has sent a packet of two channels.
+  var channels: Int { state.withLock { $0.channels } }
+
+  /// Fills `block` with the next 10 ms and hands it to this talker's own sinks. A block of another number of channels is replaced.
   /// - Returns: false while the talker is silent because nothing is sent.
   package func pull(into block: inout AudioBlock, at now: Tick) -> Bool {
     let hold = sync?.soundHold ?? .zero
-    let (isSounding, captured) = state.withLock { $0.play(into: &block.samples, hold: hold, at: now) }
+    let (isSounding, captured) = state.withLock { state in
+      if block.channels != state.channels { block = AudioBlock(channels: state.channels, captured: now) }
+      return state.play(into: &block.samples, hold: hold, at: now)
+    }
     block.captured = captured ?? now
     if let captured { sync?.soundPlayed(after: now - captured, at: now) }
     if isSounding { for sink in sinks.withLock({ $0 }) { sink.play(block) } }

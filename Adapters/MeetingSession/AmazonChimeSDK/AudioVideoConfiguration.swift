@@ -1,8 +1,6 @@
 import Koine
 
-/// How the meeting's media shall be. Devices and the largest picture are heeded; the mode of sound (always Opus at 48 kHz,
-/// mono), redundancy, CallKit and the time for reconnecting (the room's own) are kept to be read;
-/// an app that sets them otherwise than by default is told so, once.
+/// The settings of a meeting's audio and video. CallKit is kept to be read; an app that sets it gets a line on standard error, once.
 public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
   public static let defaultAudioMode = AudioMode.stereo48K
   public static let defaultAudioDeviceCapabilities = AudioDeviceCapabilities.inputAndOutput
@@ -29,9 +27,7 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
     self.enableAudioRedundancy = enableAudioRedundancy
     self.videoMaxResolution = videoMaxResolution
     self.reconnectTimeoutMs = reconnectTimeoutMs
-    if audioMode != Self.defaultAudioMode { NoEffect.audioMode.log() }
     if callKitEnabled != Self.defaultCallKitEnabled { NoEffect.callKit.log() }
-    if enableAudioRedundancy != Self.defaultEnableAudioRedundancy { NoEffect.redundancy.log() }
   }
 
   /// All forms with fewer arguments.
@@ -84,11 +80,22 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
   }
 }
 
+/// The audio that is sent and played. Sent are at most as many channels as the microphone has; `mono16K` sends no frequencies above
+/// 8 kHz.
 public enum AudioMode: Int, CaseIterable, CustomStringConvertible, Sendable {
   case mono16K = 1
   case mono48K = 2
   case stereo48K = 3
   public var description: String { ["mono16K", "mono48K", "stereo48K"][rawValue - 1] }
+
+  /// In bit/s.
+  func bitrate(channels: Int) -> Int {
+    switch self {
+    case .mono16K: 24_000
+    case .mono48K: 40_000
+    case .stereo48K: channels == 2 ? 64_000 : 40_000
+    }
+  }
 }
 
 /// Which of the machine's devices the meeting uses; only the last needs the permission to record.
