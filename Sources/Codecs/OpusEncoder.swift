@@ -40,6 +40,11 @@ package struct OpusEncoder: ~Copyable {
   /// - Parameter rate: target in bit/s, clamped to 6,000...510,000.
   package mutating func setBitrate(_ rate: Int) { set(OPUS_SET_BITRATE_REQUEST, rate, 6_000...510_000) }
 
+  /// Leaves out what a sampling rate of 16 kHz cannot hold: frequencies above 8 kHz (RFC 6716, table 1, wideband).
+  package mutating func limitToWideband() {
+    _ = koine_opus_encoder_set(raw, OPUS_SET_MAX_BANDWIDTH_REQUEST, OPUS_BANDWIDTH_WIDEBAND)
+  }
+
   /// How many packets of a hundred get lost, as the receiver reports; steers how much FEC a packet carries.
   package mutating func setExpectedLoss(percent: Int) { set(OPUS_SET_PACKET_LOSS_PERC_REQUEST, percent, 0...100) }
 

@@ -42,5 +42,8 @@ extension AudioPublishOptions {
     guard (1...1_000_000_000).contains(bitrate) else {
       throw Failure(.invalidOptions, "sound cannot be sent at \(bitrate) bit/s")
     }
+    guard channels.map({ (1...2).contains($0) }) ?? true else {
+      throw Failure(.invalidOptions, "audio has one or two channels")
+    }
   }
 }

@@ -208,6 +208,8 @@ public struct SessionOptions: Sendable {
   /// is `none`, no device plays the mix, and sinks attached to a talker's stream still get its audio. If the loudspeaker cannot
   /// be opened, the session reports `.failed`.
   public var loudspeaker: (any AudioSink)?
+  /// Whether the loudspeaker gets two channels while a remote participant sends two. If not, it always gets one.
+  public var playsStereo = true
 
   /// Creates options.
   public init(subscribesToEverything: Bool = true, loudspeaker: (any AudioSink)? = nil) {
@@ -275,6 +277,12 @@ public struct AudioPublishOptions: Sendable, Hashable {
   public var usesDTX: Bool
   /// Removes echo and noise. Nil: the usual processing of the source, which is none for files and tones.
   public var processing: AudioProcessing?
+  /// The number of channels to send, 1 or 2. Nil, the default: as many as the source has.
+  public var channels: Int?
+  /// Sends no frequencies above 8 kHz, as audio sampled at 16 kHz has none. Default false: up to 20 kHz.
+  public var isWideband = false
+  /// Whether packets repeat earlier packets while the path to the room loses some (RED, RFC 2198). Default true.
+  public var usesRedundancy = true
 
   /// Creates options. The bitrate is in bit/s.
   public init(bitrate: Int = 40_000, usesDTX: Bool = false, processing: AudioProcessing? = nil) {

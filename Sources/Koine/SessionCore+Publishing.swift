@@ -47,15 +47,17 @@ extension SessionCore {
     var settings = AudioSendSettings()
     settings.bitrate = options.bitrate
     settings.usesDTX = options.usesDTX
-    settings.channels = source.channels
+    settings.channels = options.channels ?? source.channels
+    settings.isWideband = options.isWideband
     settings.processing = options.processing ?? source.usualProcessing
     settings.effort = effort
     let pipeline = AudioSendPipeline(
       source: source, settings: settings, scheduler: scheduler, output: output,
       echoReference: mixer.echoReference, stamps: stamps)
+    var published = PublishOptions(codec: .opus, layers: [.init(maximumBitrate: options.bitrate)])
+    published.usesRedundancy = options.usesRedundancy
     return start(
-      .audio(pipeline), kind: kind,
-      options: PublishOptions(codec: .opus, layers: [.init(maximumBitrate: options.bitrate)]),
+      .audio(pipeline), kind: kind, options: published,
       output: output, startsMuted: options.startsMuted)
   }
 

@@ -59,7 +59,8 @@ final class SessionCore: @unchecked Sendable {
     identity = visible.local
     let (loudspeaker, problem) = Self.loudspeaker(options, world)
     self.loudspeaker = loudspeaker
-    mixer = PlayoutMixer(scheduler: scheduler, sink: loudspeaker)
+    mixer = PlayoutMixer(
+      scheduler: scheduler, sink: loudspeaker, mostChannels: options.playsStereo ? 2 : 1)
     reception = Reception(scheduler: scheduler, stamps: stamps, mixer: mixer)
     loudspeakerProblem = problem
   }

@@ -4,6 +4,8 @@ public struct PublishOptions: Sendable, Hashable {
   public var codec: Codec
   /// One per simulcast layer, the smallest first; at least one.
   public var layers: [LayerLimits]
+  /// Audio only: whether packets repeat earlier packets while the path loses some (RED, RFC 2198), if the other end takes that.
+  public var usesRedundancy = true
   /// In bit/s, all layers together.
   public var maximumBitrate: Int { layers.reduce(0) { $0 + min(max($1.maximumBitrate, 0), 1_000_000_000) } }
 

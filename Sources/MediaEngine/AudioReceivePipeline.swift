@@ -75,11 +75,15 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   /// Bytes of memory for samples and waiting packets; flat in steady state.
   package var memory: Int { state.withLock { $0.memory } }
 
-  /// Fills `block` with the next 10 ms and hands it to this talker's own sinks.
+  /// Channels of the blocks: 1, and 2 once the talker has sent a packet of two channels.
+  var channels: Int { state.withLock { $0.channels } }
+
+  /// Fills `block` with the next 10 ms and hands it to this talker's own sinks. A block of another number of channels is replaced.
   /// - Returns: false while the talker is silent because nothing is sent.
   package func pull(into block: inout AudioBlock, at now: Tick) -> Bool {
     let timing = sync?.soundTiming ?? (hold: .zero, minimum: .zero)
     let (isSounding, captured) = state.withLock { buffer in
+      if block.channels != buffer.channels { block = AudioBlock(channels: buffer.channels, captured: now) }
       buffer.minimumDelay = timing.minimum
       return buffer.play(into: &block.samples, hold: timing.hold, at: now)
     }

@@ -89,13 +89,12 @@ package final class AudioSendPipeline: @unchecked Sendable {
 
   // MARK: On the lane
 
-  private func captured(_ block: AudioBlock) {
+  private func captured(_ captured: AudioBlock) {
     let (isSending, loss, processing) = shared.withLock {
       (!$0.isStopped && !$0.isMuted, $0.expectedLoss, $0.processing)
     }
-    guard isSending, block.channels == settings.channels, block.isWhole else {
-      return pending.removeAll(keepingCapacity: true)
-    }
+    guard isSending, captured.isWhole else { return pending.removeAll(keepingCapacity: true) }
+    let block = captured.with(channels: settings.channels)
     if let stamps { return stamp(block, as: stamps) }
     if pending.isEmpty { pendingSince = block.captured }
     pending.append(contentsOf: block.samples)
@@ -182,6 +181,7 @@ private final class OpusEncoderBox {
     encoder.setBitrate(settings.bitrate)
     encoder.setFEC(settings.usesFEC)
     encoder.setDTX(settings.usesDTX)
+    if settings.isWideband { encoder.limitToWideband() }
     if settings.effort == .least { encoder.setComplexity(0) }
   }
 

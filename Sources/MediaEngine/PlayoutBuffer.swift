@@ -22,12 +22,13 @@ struct PlayoutBuffer {
   /// Made-up sound fades out after this many packets in a row.
   private static let concealmentLimit = 5
 
-  private let channels: Int
-  private let decoder: OpusDecoderBox?
+  /// Of the decoded audio: 1, and 2 from the first packet of two channels on.
+  private(set) var channels: Int
+  private var decoder: OpusDecoderBox?
   private var frames: [EncodedFrame] = []  // in rising order of sequence
   private var phase = Phase.gathering
   private var delay = DelayEstimator()
-  private let stretch: TimeStretch
+  private var stretch: TimeStretch
   /// Decoded, not played yet.
   private var ready: [Int16] = []
   private var readyStart = 0
@@ -66,6 +67,10 @@ struct PlayoutBuffer {
     decoder = try? OpusDecoderBox(channels: channels)
     stretch = TimeStretch(channels: channels)
     frames.reserveCapacity(64)  // more than a second
+    reserveSamples()
+  }
+
+  private mutating func reserveSamples() {
     scratch.reserveCapacity((OpusDecoder.maximumLength + TimeStretch.longest) * channels)
     // At most four packets' length that has been played, one block that has not, and the longest packet, lengthened.
     ready.reserveCapacity(
@@ -77,6 +82,7 @@ struct PlayoutBuffer {
   mutating func insert(_ frame: EncodedFrame) {
     statistics.packets += 1
     if let level = frame.audioLevel { statistics.level = Int(level) }
+    if channels == 1, Self.hasTwoChannels(frame) { becomeStereo() }
     if let newest = frames.last ?? lastPlayed, isRestart(frame, after: newest) { restart() }
     let base = delay.base
     delay.arrived(position: position(of: frame), at: frame.arrived)  // late ones, too, so that the target grows
@@ -90,6 +96,21 @@ struct PlayoutBuffer {
     frames.insert(frame, at: index)
     // The loudspeaker has not asked for audio for a long time. It will need the newest packets.
     if frames.count > capacity { frames.removeFirst() }
+  }
+
+  /// RFC 6716, 3.1: the third-last bit of the first byte.
+  private static func hasTwoChannels(_ frame: EncodedFrame) -> Bool {
+    frame.data.readable.first.map { $0 & 4 != 0 } ?? false
+  }
+
+  /// Decodes to two channels from now on; audio that is decoded already is the same in both.
+  private mutating func becomeStereo() {
+    channels = 2
+    decoder = try? OpusDecoderBox(channels: 2)
+    stretch = TimeStretch(channels: 2)
+    ready = ready[readyStart...].flatMap { [$0, $0] }
+    readyStart = 0
+    reserveSamples()
   }
 
   /// Since the quickest possible arrival.

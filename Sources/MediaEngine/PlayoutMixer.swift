@@ -17,15 +17,21 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
   /// The audio given to the loudspeaker, as reference for echo cancellers; nil without a loudspeaker.
   package let echoReference: EchoReference?
   private let shared: Lock<Shared>
-  private var voice: AudioBlock
+  /// Of one channel and of two.
+  private var voices = (AudioBlock(captured: .zero), AudioBlock(channels: 2, captured: .zero))
   private var mix: AudioBlock
-  private var sums = [Int32](repeating: 0, count: AudioBlock.length)
+  /// Interleaved. Of two channels only while a talker has two.
+  private var sums = [Int32](repeating: 0, count: 2 * AudioBlock.length)
+  /// The mix in one channel, for `echoReference`.
+  private var reference = [Int16](repeating: 0, count: AudioBlock.length)
+  private let mostChannels: Int
 
-  package init(scheduler: Scheduler, sink: (any AudioSink)?) {
+  /// - Parameter mostChannels: of the mix, 1 or 2. With 2 the mix has two channels while a talker has two.
+  package init(scheduler: Scheduler, sink: (any AudioSink)?, mostChannels: Int = 2) {
     lane = scheduler.lane("play-out")
     shared = Lock(Shared(sink: sink))
+    self.mostChannels = mostChannels
     echoReference = sink.map { EchoReference(playoutDelay: $0.playoutDelay) }
-    voice = AudioBlock(captured: .zero)
     mix = AudioBlock(captured: .zero)
   }
 
@@ -90,19 +96,47 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
   }
 
   private func play(_ talkers: [AudioReceivePipeline], on sink: (any AudioSink)?, at now: Tick) {
-    for index in sums.indices { sums[index] = 0 }
-    for talker in talkers where talker.pull(into: &voice, at: now) {
-      let gain = talker.gain
-      if gain == 1 {
-        for index in sums.indices { sums[index] &+= Int32(voice.samples[index]) }
-      } else {
-        for index in sums.indices { sums[index] &+= Int32(Float(voice.samples[index]) * gain) }
+    var channels = 1
+    for index in 0..<AudioBlock.length { sums[index] = 0 }
+    for talker in talkers {
+      if talker.channels == 1 {
+        if talker.pull(into: &voices.0, at: now) { add(voices.0, gain: talker.gain, channels: &channels) }
+      } else if talker.pull(into: &voices.1, at: now) {
+        add(voices.1, gain: talker.gain, channels: &channels)
       }
     }
     guard let sink, (sink as? any IntermittentSink)?.isListening != false else { return }
-    for index in sums.indices { mix.samples[index] = Int16(clamping: sums[index]) }
+    if mix.channels != channels { mix = AudioBlock(channels: channels, captured: now) }
+    for index in mix.samples.indices { mix.samples[index] = Int16(clamping: sums[index]) }
     mix.captured = now
-    echoReference?.write(mix.samples, due: now)
+    writeReference(due: now)
     sink.play(mix)
+  }
+
+  /// - Parameter channels: of the sums so far; 2 after a voice of two channels.
+  private func add(_ voice: AudioBlock, gain: Float, channels: inout Int) {
+    if voice.channels == 2, channels == 1, mostChannels == 2 {
+      for index in (0..<AudioBlock.length).reversed() {
+        (sums[2 * index], sums[2 * index + 1]) = (sums[index], sums[index])
+      }
+      channels = 2
+    }
+    func sample(_ index: Int) -> Int32 { Int32(Float(voice.samples[index]) * gain) }
+    switch (voice.channels, channels) {
+    case (1, 1) where gain == 1, (2, 2) where gain == 1:
+      for index in voice.samples.indices { sums[index] &+= Int32(voice.samples[index]) }
+    case (1, 1), (2, 2): for index in voice.samples.indices { sums[index] &+= sample(index) }
+    case (1, _): for index in 0..<2 * AudioBlock.length { sums[index] &+= sample(index / 2) }
+    default: for index in 0..<AudioBlock.length { sums[index] &+= (sample(2 * index) + sample(2 * index + 1)) / 2 }
+    }
+  }
+
+  private func writeReference(due: Tick) {
+    guard let echoReference else { return }
+    guard mix.channels == 2 else { return echoReference.write(mix.samples, due: due) }
+    for index in reference.indices {
+      reference[index] = Int16((Int(mix.samples[2 * index]) + Int(mix.samples[2 * index + 1])) / 2)
+    }
+    echoReference.write(reference, due: due)
   }
 }

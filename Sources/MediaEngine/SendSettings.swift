@@ -31,6 +31,8 @@ package struct AudioSendSettings: Sendable, Hashable {
   /// In bit/s.
   package var bitrate = 40_000
   package var channels = 1
+  /// Frequencies above 8 kHz are left out.
+  package var isWideband = false
   package var usesFEC = true
   /// In percent. A publisher does not know the loss between the router and a receiver, and Opus writes no in-band correction
   /// where it expects no loss. Without FEC there is none to make room for.

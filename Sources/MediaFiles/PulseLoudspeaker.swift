@@ -19,7 +19,7 @@ final class PulseLoudspeaker: AudioSink, Sendable {
 
   deinit { writer.stop() }
 
-  func play(_ block: AudioBlock) { writer.write(block.with(channels: 1).samples) }
+  func play(_ block: AudioBlock) { writer.write(block.with(channels: 2).samples) }
 
   /// Measured each second; before anything was played what such streams usually have.
   var playoutDelay: Duration { writer.delay }

@@ -23,15 +23,16 @@ struct PulsePlace: Sendable {
   var argument: String { (name ?? "") + (server.map { "@" + $0 } ?? "") }
 }
 
-/// A connection to PulseAudio that records or plays 48 kHz, mono. One owner at a time; reading and writing block.
+/// A connection to PulseAudio that records one channel or plays two, at 48 kHz. One owner at a time; reading and writing block.
 final class PulseStream {
   enum Direction { case record, play }
 
   private let raw: OpaquePointer
 
   init(_ place: PulsePlace, _ direction: Direction) throws(DeviceError) {
-    var format = pa_sample_spec(format: PA_SAMPLE_S16LE, rate: UInt32(AudioBlock.sampleRate), channels: 1)
-    let block = UInt32(AudioBlock.length * 2)
+    let channels: UInt8 = direction == .record ? 1 : 2
+    var format = pa_sample_spec(format: PA_SAMPLE_S16LE, rate: UInt32(AudioBlock.sampleRate), channels: channels)
+    let block = UInt32(AudioBlock.length * 2 * Int(channels))
     var buffers = pa_buffer_attr(
       maxlength: koine_pulse_default(), tlength: 4 * block, prebuf: 2 * block, minreq: koine_pulse_default(),
       fragsize: block)

@@ -175,20 +175,22 @@ public final class WAVRecorder: AudioSink, Sendable {
     private static let silence = [Int16](repeating: 0, count: 4_800)
     private var file: PartFile?
     private var samples = 0
-    private var channels = 1
+    /// Of the first block, which decides for the file.
+    private var first: Int?
+    private var channels: Int { first ?? 1 }
 
     init(_ file: PartFile) { self.file = file }
 
     /// - Parameter position: when the block was captured, since the file's beginning; nil: after the one before it.
     func write(_ block: AudioBlock, at position: Duration?) {
       guard file != nil else { return }
-      channels = block.channels
+      first = first ?? block.channels
       if let position {
         let missing = frames(in: position) - samples / channels
         if missing > Self.tolerance { writeSilence(missing) }
         if missing < -Self.tolerance { return }
       }
-      write(block.samples[...])
+      write(block.with(channels: channels).samples[...])
     }
 
     private func frames(in duration: Duration) -> Int { Int(duration.nanoseconds * 48 / 1_000_000) }

@@ -313,7 +313,7 @@ public final class PeerMedia {
     unpublish(id)
     let parameters = StreamParameters(
       mid: "p\(nextMid)", codec: options.codec,
-      redPayloadType: options.codec.isAudio ? peer.remoteRedPayloadType : nil,
+      redPayloadType: options.codec.isAudio && options.usesRedundancy ? peer.remoteRedPayloadType : nil,
       encodings: options.layers.indices.map { layer in
         .init(rid: options.layers.count > 1 ? "l\(layer)" : nil, ssrc: makeSSRC(), rtxSSRC: makeSSRC())
       })

@@ -243,13 +243,23 @@ private struct MediumLines {
     for kind in ["transport-cc", "ccm fir", "nack", "nack pli"] where takesFeedback(kind, type) {
       if kind == "transport-cc" || !format.codec.isAudio { add("rtcp-fb", "\(type) \(kind)") }
     }
-    if let parameters = format.codec.announcedParameters { add("fmtp", "\(type) \(parameters)") }
+    if let parameters = format.codec.announcedParameters {
+      add("fmtp", "\(type) " + ([parameters] + Self.stereoParameters(for: format)).joined(separator: ";"))
+    }
     // Behind the format itself, so that the other end sends it plain (RFC 3264, 6.1) and takes it either way.
     if let red = format.redPayloadType { addRedundant(red, of: format, takesFeedback) }
     guard let rtx = format.rtxPayloadType else { return }
     formats.append(rtx)
     add("rtpmap", "\(rtx) rtx/\(format.codec.clockRate)")
     add("fmtp", "\(rtx) apt=\(type)")
+  }
+
+  /// RFC 7587, 6.1: an end that may send two channels is told that it is welcome, and an end that prefers to receive two that it may
+  /// get them. An end that says nothing stays at one channel, which costs half as much.
+  private static func stereoParameters(for format: MediaDescription.Format) -> [String] {
+    [("sprop-stereo", "stereo=1"), ("stereo", "sprop-stereo=1")].compactMap { name, answer in
+      format.parameters[name] == "1" ? answer : nil
+    }
   }
 
   /// RFC 2198, sections 4 and 5.

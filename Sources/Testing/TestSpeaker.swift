@@ -79,7 +79,7 @@ final class AudioWatcher: AudioSink, Sendable {
   init(clock: Scheduler) { self.clock = clock }
 
   func play(_ block: AudioBlock) {
-    let heard = ReceivedBlock(samples: block.samples, at: clock.now)
+    let heard = ReceivedBlock(samples: block.with(channels: 1).samples, at: clock.now)
     blocks.withLock { blocks in
       blocks.append(heard)
       if blocks.count > 30 { blocks.removeFirst() }

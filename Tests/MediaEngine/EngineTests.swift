@@ -246,6 +246,82 @@ extension EncodingPlanTests {
     #expect(figures.bufferDelay <= 40)
   }
 
+  /// A different steady sound in each channel.
+  private final class TwoChannels: AudioSource, Sendable {
+    let channels = 2
+    private let ticks = SteadyTicks()
+
+    func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+      ticks.start(every: AudioBlock.duration, on: lane) { _, due in
+        var block = AudioBlock(channels: 2, captured: due)
+        for index in 0..<AudioBlock.length {
+          block.samples[2 * index] = index % 96 < 48 ? 6_000 : -6_000
+          block.samples[2 * index + 1] = index % 24 < 12 ? 2_000 : -2_000
+        }
+        deliver(block)
+      }
+    }
+
+    func stop() { ticks.stop() }
+  }
+
+  /// The last block of the loudspeaker, and of one talker's own sink, of a talker with two channels and another with one.
+  private func playStereo(mostChannels: Int, with settings: AudioSendSettings) throws -> (AudioBlock?, AudioBlock?) {
+    final class Last: AudioSink, Sendable {
+      let block = Lock<AudioBlock?>(nil)
+      func play(_ block: AudioBlock) { self.block.withLock { $0 = block } }
+    }
+    let scheduler = Scheduler.virtual()
+    let (loudspeaker, own) = (Last(), Last())
+    let mixer = PlayoutMixer(scheduler: scheduler, sink: loudspeaker, mostChannels: mostChannels)
+    let (stereo, mono) = (AudioReceivePipeline(scheduler: scheduler), AudioReceivePipeline(scheduler: scheduler))
+    stereo.addSink(own)
+    for talker in [mono, stereo] { mixer.add(talker) }
+    let senders = [
+      AudioSendPipeline(
+        source: TwoChannels(), settings: settings, scheduler: scheduler,
+        output: SimulatedWire(scheduler) { stereo.push($0) }),
+      AudioSendPipeline(
+        source: try Devices.microphone("silence"), settings: AudioSendSettings(), scheduler: scheduler,
+        output: SimulatedWire(scheduler) { mono.push($0) }),
+    ]
+    for sender in senders { try sender.start() }
+    scheduler.advance(to: scheduler.now + .seconds(2))
+    return (loudspeaker.block.withLock { $0 }, own.block.withLock { $0 })
+  }
+
+  private func loudness(_ block: AudioBlock, channel: Int) -> Int {
+    stride(from: channel, to: block.samples.count, by: block.channels).map { Int(block.samples[$0].magnitude) }.max()
+      ?? 0
+  }
+
+  @Test func twoChannelsStayDifferentUpToTheLoudspeaker() throws {
+    var settings = AudioSendSettings()
+    (settings.channels, settings.bitrate) = (2, 96_000)
+    let (played, own) = try playStereo(mostChannels: 2, with: settings)
+    for block in [try #require(played), try #require(own)] {
+      #expect(block.channels == 2)
+      #expect(loudness(block, channel: 0) > 2 * loudness(block, channel: 1))
+    }
+  }
+
+  @Test func loudspeakerOfOneChannelGetsTheMeanOfTwo() throws {
+    var settings = AudioSendSettings()
+    (settings.channels, settings.bitrate) = (2, 96_000)
+    let (played, own) = try playStereo(mostChannels: 1, with: settings)
+    #expect(played?.channels == 1)
+    #expect(own?.channels == 2, "a talker's own sink gets what was sent")
+    let (mix, both) = (try #require(played), try #require(own).with(channels: 1))
+    #expect(zip(mix.samples, both.samples).allSatisfy { abs(Int($0) - Int($1)) < 20 })
+    #expect(loudness(mix, channel: 0) > 1_000)
+  }
+
+  @Test func stereoSourceIsSentInOneChannelWhereOneIsAskedFor() throws {
+    let (played, own) = try playStereo(mostChannels: 2, with: AudioSendSettings())
+    #expect(played?.channels == 1)
+    #expect(own?.channels == 1)
+  }
+
   @Test func jitterBufferCoversNetworkJitter() throws {
     let (_, figures) = try call(.init(jitter: .milliseconds(80)), seconds: 20)
     #expect(figures.concealedFraction < 0.03)

@@ -160,7 +160,7 @@ private final class Prompter: Transcriber, Sendable {
     func finish() { ended(id) }
   }
 
-  private let runs = Lock<[String: (run: Run, clock: Scheduler)]>([:])
+  private let runs = Lock<[String: (run: Run, clock: Koine.Scheduler)]>([:])
   let languages = ["en-US", "de-DE"]
 
   func start(_ request: TranscriberRequest, results: @escaping @Sendable (TranscriberResult) -> Void) throws

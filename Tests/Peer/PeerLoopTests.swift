@@ -255,6 +255,35 @@ private final class Pair: Sendable {
     #expect(pair.end(0).frames == [camera: 3])
   }
 
+  /// RFC 7587, 6.1: an answer speaks of two channels only to an end that has.
+  @Test(arguments: [
+    ("", false, false), (";stereo=1", false, true), (";sprop-stereo=1", true, false), (";stereo=0", false, false),
+    (";stereo=1;sprop-stereo=1", true, true),
+  ])
+  func answerTakesAndGivesTwoChannelsAsTheOfferDoes(_ parameters: String, takes: Bool, gives: Bool) throws {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 13), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    let microphone = Track.ID(participant: "o", track: "microphone")
+    let offer = Lock<PeerMedia.Offer?>(nil)
+    pair.connection(0).perform { media, _ in
+      _ = media.publish(microphone, options: PublishOptions(codec: .opus, layers: [.init(maximumBitrate: 64_000)]))
+      offer.withLock { $0 = media.makeOffer() }
+    }
+    clock.advance(to: clock.now + .milliseconds(1))
+    let made = try #require(offer.withLock { $0 })
+    #expect(!made.sdp.contains("stereo"), "one channel is the default")
+    let text = made.sdp.replacing("useinbandfec=1", with: "useinbandfec=1" + parameters)
+    let answer = Lock("")
+    pair.connection(1).perform { media, now in
+      let sdp = (try? media.answer(text, tracks: made.tracks, at: now)) ?? ""
+      answer.withLock { $0 = sdp }
+    }
+    clock.advance(to: clock.now + .milliseconds(1))
+    let line = try #require(answer.withLock { $0 }.split(separator: "\r\n").first { $0.contains("useinbandfec=1") })
+    #expect(line.contains(";stereo=1") == takes)
+    #expect(line.contains(";sprop-stereo=1") == gives)
+  }
+
   @Test(arguments: ["", "v=0", "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n"])
   func invalidDescriptionsThrowAndChangeNothing(_ text: String) {
     let clock = Scheduler.virtual()

@@ -81,12 +81,17 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
 
   // MARK: The microphone's stream
 
-  func publishMicrophone(in session: Session) {
+  func publishMicrophone(in session: Session, _ configuration: AudioVideoConfiguration) {
     do {
       let microphone = try environment.machine.makeMicrophone()
       let usual = microphone.usualProcessing
-      let stream = try session.publish(
-        microphone: microphone, options: AudioPublishOptions(processing: Self.processing(usual, hasVoiceFocus: false)))
+      var options = AudioPublishOptions(
+        bitrate: configuration.audioMode.bitrate(channels: microphone.channels),
+        processing: Self.processing(usual, hasVoiceFocus: false))
+      options.channels = configuration.audioMode == .stereo48K ? nil : 1
+      options.isWideband = configuration.audioMode == .mono16K
+      options.usesRedundancy = configuration.enableAudioRedundancy
+      let stream = try session.publish(microphone: microphone, options: options)
       state.withLock { state in
         state.stream = stream
         state.usualProcessing = usual

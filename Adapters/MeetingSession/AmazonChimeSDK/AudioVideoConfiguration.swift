@@ -1,8 +1,7 @@
 import Koine
 
-/// Settings of the meeting's media. Devices and the maximum video resolution have an effect. Audio mode (always Opus at
-/// 48 kHz, mono), redundancy, CallKit and the reconnect timeout (the room decides) are kept and readable; a value other
-/// than the default is logged once as without effect.
+/// Settings of the meeting's media. The CallKit flag has no effect; it is kept and readable, and a value other than the default is logged
+/// once.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/AudioVideoConfiguration.html)
 public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
@@ -31,9 +30,7 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
     self.enableAudioRedundancy = enableAudioRedundancy
     self.videoMaxResolution = videoMaxResolution
     self.reconnectTimeoutMs = reconnectTimeoutMs
-    if audioMode != Self.defaultAudioMode { NoEffect.audioMode.log() }
     if callKitEnabled != Self.defaultCallKitEnabled { NoEffect.callKit.log() }
-    if enableAudioRedundancy != Self.defaultEnableAudioRedundancy { NoEffect.redundancy.log() }
   }
 
   /// All forms with fewer arguments.
@@ -94,6 +91,15 @@ public enum AudioMode: Int, CaseIterable, CustomStringConvertible, Sendable {
   case mono48K = 2
   case stereo48K = 3
   public var description: String { ["mono16K", "mono48K", "stereo48K"][rawValue - 1] }
+
+  /// In bit/s.
+  func bitrate(channels: Int) -> Int {
+    switch self {
+    case .mono16K: 24_000
+    case .mono48K: 40_000
+    case .stereo48K: channels == 2 ? 64_000 : 40_000
+    }
+  }
 }
 
 /// The audio devices that the meeting uses. Only `inputAndOutput` requires the permission to record.

@@ -115,8 +115,9 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
         ])
       throw MediaError.audioFailedToStart
     }
-    let session = Session(
-      request(audioVideoConfiguration), in: world, options: SessionOptions(subscribesToEverything: false))
+    var options = SessionOptions(subscribesToEverything: false)
+    options.playsStereo = audioVideoConfiguration.audioMode == .stereo48K
+    let session = Session(request(audioVideoConfiguration), in: world, options: options)
     let isFirst = state.withLock { state in
       guard state.phase.isIdle else { return false }
       state = State(phase: .running(session))
@@ -124,7 +125,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     }
     guard isFirst else { throw MediaError.illegalState }
     localVideo.start(limit: audioVideoConfiguration.videoMaxResolution)
-    started(session, usesMicrophone: usesMicrophone)
+    started(session, audioVideoConfiguration)
   }
 
   private var isIdle: Bool { state.withLock { $0.phase.isIdle } }
@@ -139,14 +140,16 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     return request
   }
 
-  private func started(_ session: Session, usesMicrophone: Bool) {
+  private func started(_ session: Session, _ configuration: AudioVideoConfiguration) {
     audioVideoObservers.notify { $0.videoSessionDidStartConnecting() }
     events.meetingStarted()
     videos.start(in: session)
     session.observe { [weak self, weak session] event in
       if let self, let session { self.handle(event, of: session) }
     }
-    if usesMicrophone { devices.publishMicrophone(in: session) }
+    if configuration.audioDeviceCapabilities == .inputAndOutput {
+      devices.publishMicrophone(in: session, configuration)
+    }
     reports.start(every: Roster.interval) { [weak self] in
       self?.roster.report()
       self?.speakers.tick()

@@ -3,9 +3,6 @@ package import Koine
 extension NoEffect {
   private init(_ what: String, why: String) { self.init("AmazonChimeSDK", what, why: why) }
 
-  package static let audioMode = NoEffect("AudioVideoConfiguration.audioMode", why: "sound is Opus at 48 kHz, mono")
-  package static let redundancy = NoEffect(
-    "AudioVideoConfiguration.enableAudioRedundancy", why: "Opus brings its own redundancy, always")
   package static let callKit = NoEffect("AudioVideoConfiguration.callKitEnabled", why: "there is no CallKit")
   package static let bandwidthPriority = NoEffect(
     "ActiveSpeakerDetectorFacade.hasBandwidthPriorityCallback(hasBandwidthPriority:)",
