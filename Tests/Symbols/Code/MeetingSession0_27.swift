@@ -534,11 +534,7 @@ struct MeetingVersion0_27 {
       meetingHistoryEventName:eventAttributes:)
     let _: KeyPath<SDKEvent, String> = \SDKEvent.name
     let _: KeyPath<SDKEvent, [AnyHashable: Any]> = \SDKEvent.eventAttributes
-<<<<<<< HEAD
-    let _: String = ([:] as [AnyHashable: Any]).toJsonString()
-=======
     #expect((["a": 1] as [AnyHashable: Any]).toJsonString() == "{\"a\":\"1\"}")
->>>>>>> w-chime
     #expect([AppState.active, .inactive, .foreground, .background, .terminated, .other].map(\.rawValue).last == 5)
     #expect([BatteryState.charging, .discharging, .full, .unknown].map(\.rawValue).last == 3)
     #expect(
