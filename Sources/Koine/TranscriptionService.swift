@@ -1,5 +1,5 @@
 import Dispatch
-public import struct KoineSignaling.RoomService
+@_exported public import struct KoineSignaling.RoomService
 
 /// A service co-located with the router that transcribes rooms when a participant requests it. It joins a transcribed room as a hidden
 /// participant that subscribes to the microphones, gives each participant's audio to a session of a `Transcriber`, and sends the results

@@ -89,13 +89,16 @@ import Testing
     let recorded = try MapReport(symbol: "AddPhoneNumberOptions.alternateCallerId")
     #expect(recorded.rows.isEmpty)
     #expect(recorded.text.contains("(call agent): recorded: no telephone network"))
-    let absent = try MapReport(symbol: "Meeting.setVideoProcessor(processor:)")
-    #expect(absent.text.contains("(event listener): absent: not built yet"))
+    let absent = try MapReport(symbol: "MediaStream.producer")
+    #expect(absent.text.contains("(event listener): absent: there is no Mediasoup under it"))
   }
 
   @Test func unknownSymbolThrowsWithSuggestions() {
     let error = #expect(throws: MapReport.Failure.self) { _ = try MapReport(symbol: "Meeting.muteMick") }
-    #expect(error?.description == "no style has 'Meeting.muteMick'; there is Meeting.muteMic(), Meeting.unmuteMic()")
+    #expect(
+      error?.description
+        == "no style has 'Meeting.muteMick'; there is Meeting.muteMic(), Meeting.unmuteMic(), Meeting.unmuteMic(customAudioStream:)"
+    )
     #expect(throws: MapReport.Failure.self) { _ = try MapReport(symbol: "") }
   }
 

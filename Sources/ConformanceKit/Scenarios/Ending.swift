@@ -73,7 +73,7 @@ extension Scenario {
     let observer = EndObserver(removesItselfIn: name)
     observer.remove = driver.observeEnd { [weak observer] in observer?.receive($0) }
     try cause(driver)
-    try await context.until("\(driver.name) is out", within: 120_000) { driver.isOver }
+    try await context.until("\(driver.name) is out", within: 200_000) { driver.isOver }
     await context.run(milliseconds: 500)
     let all = driver.recorder.endCallbacks
     try context.expect("\(all) are the documented \(documented)", matches(all, documented))

@@ -54,13 +54,13 @@ import Testing
     #expect(
       lines(
         """
-        import AmazonIVSBroadcast
+        import VideoSDKRTC
         #if os(Linux)
-        func f(_ stage: IVSStage) { stage.exchangeToken(a) }
+        func f(_ meeting: Meeting) { meeting.startWhiteboard() }
         #else
-        func f(_ stage: IVSStage) { stage.nothing() }
+        func f(_ meeting: Meeting) { meeting.nothing() }
         #endif
-        """) == ["3 IVSStage.exchangeToken(_:) is not to be had"])
+        """) == ["3 Meeting.startWhiteboard() is not to be had"])
   }
 
   @Test func missingMemberOfAppleClassIsReported() {

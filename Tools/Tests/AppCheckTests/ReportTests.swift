@@ -11,7 +11,7 @@ import Testing
     import CallKit
     func f(_ meeting: Meeting) {
       meeting.muteMic()
-      meeting.startTranscription(config: 1)
+      meeting.startWhiteboard()
       meeting.startRecording(webhookUrl: "", awsDirPath: nil, config: RecordingConfig(layout: l, theme: .DARK))
     }
     """
@@ -21,7 +21,8 @@ import Testing
     #expect(text.hasPrefix("app.swift: event listener; 1 file; "))
     #expect(text.contains("\n\nCannot work (2)\n  app.swift:2:1: import CallKit; instead: leave those files out"))
     #expect(
-      text.contains("  app.swift:5:11: Meeting.startTranscription(config:) is not to be had; not built yet"))
+      text.contains(
+        "  app.swift:5:11: Meeting.startWhiteboard() is not to be had; whiteboards are pages of the vendor's service"))
     #expect(text.contains("\n  Meeting.muteMic()  app.swift:4"))
   }
 
