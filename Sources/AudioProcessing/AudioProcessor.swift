@@ -14,7 +14,7 @@ package struct AudioProcessor: ~Copyable {
   package let channels: Int
   package let renderChannels: Int
   private var settings: AudioProcessing
-  private var echoDelay: Duration
+  package private(set) var echoDelay: Duration
 
   /// - Parameters:
   ///   - channels: captured, 1 or 2.

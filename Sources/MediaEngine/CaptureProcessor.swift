@@ -26,6 +26,8 @@ final class CaptureProcessor {
     _ samples: UnsafeMutableBufferPointer<Int16>, captured: Tick
   ) throws(AudioProcessingError) {
     if settings.cancelsEcho, let reference {
+      let delay = reference.remainingDelay
+      if delay != processor.echoDelay { try processor.setEchoDelay(delay) }
       reference.read(into: &rendered, captured: captured)
       try rendered.withUnsafeBufferPointer { block throws(AudioProcessingError) in try processor.processRender(block) }
     }

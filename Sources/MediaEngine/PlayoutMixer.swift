@@ -60,7 +60,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
     }
   }
 
-  /// Plays on another loudspeaker from the next block on. The reference of echo cancellers keeps the delay of the first loudspeaker.
+  /// Plays on another loudspeaker from the next block on.
   package func setSink(_ sink: (any AudioSink)?) {
     let old = shared.withLock { shared in
       defer { shared.sink = sink }
@@ -109,6 +109,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
     if mix.channels != channels { mix = AudioBlock(channels: channels, captured: now) }
     for index in mix.samples.indices { mix.samples[index] = Int16(clamping: sums[index]) }
     mix.captured = now
+    echoReference?.update(playoutDelay: sink.playoutDelay)
     writeReference(due: now)
     sink.play(mix)
   }

@@ -7,25 +7,34 @@ import Testing
 @testable import KoineMedia
 @testable import KoineMediaEngine
 
-/// A loudspeaker and a microphone in one room: played audio is captured 100 ms later at half its amplitude.
+/// A loudspeaker and a microphone in one room: played audio is captured later, at half its amplitude.
 private final class EchoingRoom: AudioSink, AudioSource, Sendable {
-  static let delay = Duration.milliseconds(100)
   let channels = 1
-  let playoutDelay: Duration
+  private let delay: Duration
+  /// What the loudspeaker says.
+  private let reported: Lock<Duration>
   private let ticks = SteadyTicks()
   private let played = Lock<[(due: Tick, samples: [Int16])]>([])
   /// Begins to be heard after six seconds, unless it is nil.
   private let near: [Int16]?
 
-  init(saying playoutDelay: Duration = EchoingRoom.delay, near: [Int16]? = nil) {
-    self.playoutDelay = playoutDelay
+  init(
+    delay: Duration = .milliseconds(100), saying reported: Duration = .milliseconds(100), near: [Int16]? = nil
+  ) {
+    self.delay = delay
+    self.reported = Lock(reported)
     self.near = near
   }
+
+  var playoutDelay: Duration { reported.withLock { $0 } }
+
+  /// As a device that is opened, or another one.
+  func say(_ delay: Duration) { reported.withLock { $0 = delay } }
 
   func play(_ block: AudioBlock) {
     played.withLock { played in
       played.append((block.captured, block.samples))
-      if played.count > 20 { played.removeFirst() }
+      if played.count > 60 { played.removeFirst() }
     }
   }
 
@@ -44,7 +53,7 @@ private final class EchoingRoom: AudioSink, AudioSource, Sendable {
   func stop() { ticks.stop() }
 
   private func sample(_ index: Int, _ number: Int, _ due: Tick) -> Int16 {
-    let time = due + .microseconds(index * 1_000 / 48) - Self.delay
+    let time = due + .microseconds(index * 1_000 / 48) - delay
     let echo = played.withLock { played in
       played.last { $0.due <= time }.map { block -> Int16 in
         let place = Int((time - block.due).nanoseconds * 48 / 1_000_000)
@@ -187,6 +196,30 @@ private final class AudioWatcher: AudioSink, Sendable {
     #expect(statistics.unprocessed == 0)
     #expect(try #require(statistics.processing?.echoReturnLossEnhancement) > 5)
     #expect(plain.send.statistics.processing == nil)
+  }
+
+  /// A device does not know its delay before it plays.
+  @Test(arguments: [200, 400]) func loudspeakerDelayReportedDuringCallIsUsed(milliseconds: Int) throws {
+    let delay = Duration.milliseconds(milliseconds)
+    let plain = try Call(processing: nil, room: EchoingRoom(delay: delay))
+    let room = EchoingRoom(delay: delay, saying: .zero)
+    let processed = try Call(processing: Self.echoOnly, room: room)
+    for call in [plain, processed] { _ = call.listen(seconds: 1) }
+    room.say(delay)
+    for call in [plain, processed] { _ = call.listen(seconds: 3) }
+    let (with, without) = (processed.listen(seconds: 3), plain.listen(seconds: 3))
+    #expect(without > 10_000, "the echo is heard without processing")
+    #expect(with * 100 <= without, "20 dB: \(without / with)")
+  }
+
+  @Test func smallChangesOfLoudspeakerDelayAreIgnored() {
+    let reference = EchoReference(playoutDelay: .milliseconds(60))
+    reference.update(playoutDelay: .milliseconds(79))
+    #expect(reference.remainingDelay == .milliseconds(40))
+    reference.update(playoutDelay: .milliseconds(80))
+    #expect(reference.remainingDelay == .milliseconds(60))
+    reference.update(playoutDelay: .milliseconds(-5))
+    #expect(reference.remainingDelay == .zero)
   }
 
   @Test func nearEndVoiceIsSent() throws {
