@@ -81,7 +81,7 @@ func bear(_ packets: [RTCP]) {
   var clock = SenderClockOffset()
   var now = Tick(nanoseconds: 1_000_000_000)
   for _ in 0..<8 { _ = estimator.number(forPacketOf: 1_200, at: now) }
-  sending.sent(0, bytes: 100, isRetransmission: false, at: now)
+  sending.sent(0, bytes: 100, headerBytes: 24, isRetransmission: false, queuedAt: now, at: now)
   for packet in packets {
     now += .milliseconds(20)
     switch packet {
