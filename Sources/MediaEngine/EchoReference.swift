@@ -15,7 +15,7 @@ package final class EchoReference: Sendable {
 
     /// How far behind the microphone the reference is read. At least a block, because play-out of the same moment may run
     /// later than capture; two where the device's delay leaves room for that. Of a long delay, all but what the canceller is good
-    /// at: it loses echoes that come 200 ms after their reference, even if it is told so.
+    /// at: it loses echoes that come 300 ms after their reference, even if it is told so.
     var lag: Duration {
       let shortest = playoutDelay >= AudioBlock.duration * 2 ? AudioBlock.duration * 2 : AudioBlock.duration
       return min(max(shortest, playoutDelay - .milliseconds(100)), AudioBlock.duration * (EchoReference.blocks - 4))
