@@ -41,12 +41,13 @@ let nio: [Target.Dependency] = ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket
   .product(name: $0, package: "swift-nio")
 }
 
-/// The settings that apps of the vendors are written with.
-let asAppsAre: [SwiftSetting] = [.swiftLanguageMode(.v5)]
+/// The settings that apps of the vendors are written with. `KOINE_APPS_MODE=6` compiles the reference apps in Swift 6 mode.
+let asAppsAre: [SwiftSetting] = [.swiftLanguageMode(Context.environment["KOINE_APPS_MODE"] == "6" ? .v6 : .v5)]
 
+/// An app of `Samples/apps`, in the copy that `koine linux` has written of it (Scripts/check-linux).
 func referenceApp(_ name: String, in folder: String, dependencies: [Target.Dependency]) -> Target {
   .target(
-    name: name, dependencies: dependencies + ["UIKit", "AVFoundation", "Combine"], path: "Samples/apps/" + folder,
+    name: name, dependencies: dependencies + ["UIKit", "AVFoundation", "Combine"], path: "Samples/apps/.koine/" + folder,
     swiftSettings: asAppsAre)
 }
 

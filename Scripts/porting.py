@@ -144,7 +144,9 @@ def written(root, table, coverages):
     """Sources/Porting/GeneratedTables.swift: all of it as JSON in the source, so that the command needs no file beside it."""
     parts = {"porting": {key: table[key] for key in ("styles", "groups", "rows")}, "linux": {
         "rows": table["linux"],
-        "modules": sorted(folder.name for folder in (root / "Sources/Apple").iterdir() if folder.name[0] != "_" and not folder.name.startswith("Koine"))},
+        "modules": sorted(folder.name for folder in (root / "Sources/Apple").iterdir() if folder.name[0] != "_" and not folder.name.startswith("Koine")),
+        "rewritten": {key: table["rewritten"][key] for key in ("attributes", "renames")},
+        "homes": homes(root, table["rewritten"]["homes"])},
         "faults": {"rows": faults(root)}}
     for coverage in coverages:
         declared = Declarations.reading(root, coverage["sources"])
@@ -161,6 +163,22 @@ def written(root, table, coverages):
         body = body.replace('},{', '},\n{').replace('},"', '},\n"')  # lines that a difference can show
         text += f'  static let {swift} = #"""\n{body}\n"""#\n'
     return text + "}\n"
+
+
+APPLE = re.compile(r"(UI|AV|CA|CX|PK|RP|UN|CG|CM|CV|kCM|kCV|Audio)[A-Z][a-z]|Selector$")
+
+
+def homes(root, others):
+    """By module: the names of Apple's that are declared in it, with those of modules that are not Koine's."""
+    found = dict(others)
+    for folder in sorted((root / "Sources/Platform").iterdir()):
+        if not (root / "Sources/Apple" / folder.name).is_dir():
+            continue
+        declared = Declarations.reading(root, [f"Sources/Platform/{folder.name}"])
+        names = {name for name in declared.types if "." not in name and declared.types[name].kind != "extension"}
+        names |= {name.split("(")[0] for owner, name in declared.members if owner == ""}
+        found[folder.name] = sorted(name for name in names if APPLE.match(name))
+    return found
 
 
 def types(declared):

@@ -18,6 +18,20 @@ struct Check: ParsableCommand {
   func run() throws { throw try ExternalTools.replaceProcess(with: ["check"] + arguments) }
 }
 
+/// `koine linux`: as `koine check`, in the same program.
+struct Linux: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Copies an app's Swift sources in the form that compiles on Linux.",
+    discussion:
+      "Build it once, in the checkout of Koine: swift build --package-path Tools. `koine linux --help` then lists its options."
+  )
+
+  @Argument(parsing: .captureForPassthrough, help: "Its arguments.")
+  var arguments: [String] = []
+
+  func run() throws { throw try ExternalTools.replaceProcess(with: ["linux"] + arguments) }
+}
+
 /// The programs of the package in `Tools`, which replace this process.
 enum ExternalTools {
   private static let name = "koine-tools"

@@ -70,18 +70,36 @@ public struct LinuxHindrances: Sendable {
     public let modules, attributes, macros, types, remarks: [String]?
   }
 
+  private struct Rewrite: Sendable, Decodable {
+    let attributes: [String]
+    let renames: [String: String]
+  }
+
   public let rows: [Row]
   /// Apple's modules that this package has in their names.
   public let modules: [String]
+  /// Attributes that `koine linux` leaves out.
+  public let rewrittenAttributes: Set<String>
+  /// Modules of Apple's that `koine linux` imports under another name.
+  public let renames: [String: String]
+  /// By the name of a type or function of Apple's: the module that has it here.
+  public let homes: [String: String]
 
-  public static let current: LinuxHindrances = {
-    struct File: Decodable {
-      let rows: [Row]
-      let modules: [String]
-    }
-    let file = GeneratedTables.decode(File.self, from: GeneratedTables.linux)
-    return LinuxHindrances(rows: file.rows, modules: file.modules)
-  }()
+  public static let current = LinuxHindrances(reading: GeneratedTables.decode(File.self, from: GeneratedTables.linux))
+
+  private struct File: Decodable {
+    let rows: [Row]
+    let modules: [String]
+    let rewritten: Rewrite
+    let homes: [String: [String]]
+  }
+
+  private init(reading file: File) {
+    (rows, modules) = (file.rows, file.modules)
+    (rewrittenAttributes, renames) = (Set(file.rewritten.attributes), file.rewritten.renames)
+    homes = Dictionary(
+      file.homes.flatMap { module, names in names.map { ($0, module) } }, uniquingKeysWith: { min($0, $1) })
+  }
 }
 
 extension GeneratedTables {

@@ -162,6 +162,63 @@ import Testing
       target.calls == ["tileTapped: UITapGestureRecognizer", "openChat UIBarButtonItem", "noted: Notification"])
   }
 
+  @Test func observerThatIsRemovedHearsNoNotification() {
+    let (target, other) = (Target(), Target())
+    let (left, joined) = (Notification.Name("left"), Notification.Name("joined"))
+    let center = NotificationCenter()
+    center.addObserver(target, selector: Selector("left:"), name: left, object: nil)
+    center.addObserver(target, selector: Selector("joined:"), name: joined, object: nil)
+    center.addObserver(other, selector: Selector("left:"), name: left, object: nil)
+    center.removeObserver(target, name: left, object: nil)
+    center.post(name: left, object: nil)
+    center.post(name: joined, object: nil)
+    #expect(target.calls == ["joined: Notification"])
+    #expect(other.calls == ["left: Notification"])
+    center.removeObserver(target)
+    center.post(name: joined, object: nil)
+    #expect(target.calls == ["joined: Notification"])
+  }
+
+  @Test func controlWithoutTargetAsksTheResponderChain() throws {
+    final class Controller: UIViewController, SelectorPerforming {
+      var calls: [String] = []
+      func performSelector(_ selector: Selector, sender: Any?) -> Bool {
+        calls.append(selector.name)
+        return true
+      }
+    }
+    let (controller, panel, button) = (Controller(), UIView(), UIButton(type: .system))
+    button.setTitle("Leave", for: .normal)
+    button.addTarget(nil, action: Selector("leave"), for: .touchUpInside)
+    panel.frame = CGRect(x: 0, y: 0, width: 200, height: 100)
+    panel.addSubview(button)
+    controller.view.addSubview(panel)
+    try controller.view.tap("Leave")
+    #expect(controller.calls == ["leave"])
+  }
+
+  @Test func gestureEndsEditingOfItsView() throws {
+    let view = UIView(frame: CGRect(x: 0, y: 0, width: 200, height: 100))
+    let (field, label) = (UITextField(frame: CGRect(x: 0, y: 0, width: 100, height: 20)), UILabel())
+    label.text = "Background"
+    label.frame = CGRect(x: 0, y: 50, width: 100, height: 20)
+    label.addGestureRecognizer(UITapGestureRecognizer(target: view, action: Selector("endEditing:")))
+    view.addSubview(field)
+    view.addSubview(label)
+    field.becomeFirstResponder()
+    try view.tap("Background")
+    #expect(!field.isFirstResponder)
+  }
+
+  @Test func timerCallsItsSelector() {
+    let target = Target()
+    let timer = Timer.scheduledTimer(
+      timeInterval: 60, target: target, selector: Selector("tick:"), userInfo: nil, repeats: true)
+    timer.fire()
+    timer.invalidate()
+    #expect(target.calls == ["tick: Timer"])
+  }
+
   @Test func textIsTypedAndReturned() throws {
     final class Delegate: UITextFieldDelegate {
       var calls: [String] = []

@@ -43,11 +43,11 @@ import Testing
     await room.until("Bea is not marked any more") { ana.people == ["Ana (you)", "Bea"] }
     await room.until("Ana hears Bea") { room.speaker(of: "Ana").hears("Bea") }
 
-    ana.call.muteTapped()
+    try room.tap("Mute", in: ana.call.view)
     await room.until("Ana is marked as muted") { ana.people == ["Ana (you), muted", "Bea"] }
     #expect(ana.call.microphoneLabel.text == "Muted")
     await room.until("Bea does not hear Ana") { !bea.hears("Ana") }
-    ana.call.muteTapped()
+    try room.tap("Mute", in: ana.call.view)
     await room.until("Bea hears Ana") { bea.hears("Ana") }
     #expect(ana.call.microphoneLabel.text == "Microphone on")
     #expect(ana.people == ["Ana (you)", "Bea"])
@@ -62,29 +62,29 @@ import Testing
     let ana = try Phone("Ana", in: room)
     try await ana.enterCall()
     #expect(ana.call.cameraLabel.text == "Camera off")
-    ana.call.cameraTapped()
+    try room.tap("Camera", in: ana.call.view)
     await room.until("Bea sees Ana") { bea.sees("Ana") }
     await room.until("Ana sees the preview") { ana.sees("Ana") }
     #expect(ana.tiles.contains("You"))
     #expect(ana.call.cameraLabel.text == "Front camera")
 
-    ana.call.switchCameraTapped()
+    try room.tap("Flip", in: ana.call.view)
     await room.until("the back camera is on") { ana.call.cameraLabel.text == "Back camera" }
-    ana.call.switchCameraTapped()
+    try room.tap("Flip", in: ana.call.view)
     await room.until("the camera on the desk is on") { ana.call.cameraLabel.text == "Desk camera" }
     await room.until("Bea sees the desk instead of Ana") { bea.sees("Desk") && !bea.sees("Ana") }
     await room.until("Ana sees the desk in the preview") { ana.sees("Desk") && !ana.sees("Ana") }
-    ana.call.switchCameraTapped()
+    try room.tap("Flip", in: ana.call.view)
     await room.until("the front camera is on again") { ana.call.cameraLabel.text == "Front camera" }
     await room.until("Bea sees Ana again") { bea.sees("Ana") && !bea.sees("Desk") }
     #expect(ana.notice == nil)
 
-    ana.call.cameraTapped()
+    try room.tap("Camera", in: ana.call.view)
     await room.until("Bea does not see Ana") { !bea.sees("Ana") }
     #expect(ana.tiles == ["Bea"])
     #expect(ana.call.cameraLabel.text == "Camera off")
 
-    ana.call.cameraTapped()
+    try room.tap("Camera", in: ana.call.view)
     await room.until("Bea sees Ana a second time") { bea.sees("Ana") }
     room.machine(of: "Ana").unplug("front camera")
     await room.until("Ana reads of the unplugged camera") { ana.notice == "The camera was unplugged." }
@@ -110,14 +110,14 @@ import Testing
     bea.stopSharing()
     await room.until("the share of Bea has ended") { ana.tiles == [] }
 
-    ana.call.shareTapped()
+    try room.tap("Share", in: ana.call.view)
     await room.until("Ben has the screen of Ana") { ben.tiles == ["Ana’s screen"] }
     await room.until("the slide is drawn on the screen of Ben") { ben.shareBrightness > 180 }
     #expect(ana.call.shareLabel.text == "You share your screen")
     await room.until("Bea knows of the share") {
       bea.participant("Ana")?.tracks.contains { $0.kind == .screen } == true
     }
-    ana.call.shareTapped()
+    try room.tap("Share", in: ana.call.view)
     await room.until("the share of Ana has ended") { ben.tiles == [] }
     #expect(ana.call.shareLabel.text == nil)
     #expect(ana.call.noticeLabel.text == nil)
@@ -131,10 +131,10 @@ import Testing
     try await ana.enterCall()
     try await ben.enterCall()
     try await room.require("both are in the roster") { ana.people.count == 2 && ben.people.count == 2 }
-    ana.sendMessage("Hello Ben")
+    try ana.sendMessage("Hello Ben")
     await room.until("Ben reads it") { ben.texts == ["Ana: Hello Ben"] }
-    ben.sendMessage("Hello Ana")
-    ben.sendMessage("How are you?")
+    try ben.sendMessage("Hello Ana")
+    try ben.sendMessage("How are you?")
     await room.until("Ana reads both") { ana.texts == ["You: Hello Ben", "Ben: Hello Ana", "Ben: How are you?"] }
     await room.run(for: .seconds(1))
     #expect(ana.texts == ["You: Hello Ben", "Ben: Hello Ana", "Ben: How are you?"])
@@ -149,14 +149,14 @@ import Testing
     try await ana.signIn()
     ana.join.callee = bea.identity
 
-    ana.join.callTapped()
+    try room.tap("Call", in: ana.join.view)
     await room.until("Ana is told that it rings") { ana.status == "Ringing…" }
     try await room.require("Bea is rung") { bea.isRung }
     try bea.decline()
     await room.until("Ana reads that Bea has declined") { ana.notice == "The call was declined." }
     #expect(ana.status == "Ready for calls.")
 
-    ana.join.callTapped()
+    try room.tap("Call", in: ana.join.view)
     try await room.require("Bea is rung again") { bea.isRung }
     try await bea.answer()
     await room.until("Ana is in the call") { ana.status == "In the call." && ana.people == ["Ana (you)", "Bea"] }
@@ -165,14 +165,14 @@ import Testing
     await room.until("Ana reads that the call has ended") { ana.notice == "The call has ended." }
     #expect(ana.people == [])
 
-    ana.join.callTapped()
+    try room.tap("Call", in: ana.join.view)
     try await room.require("Bea is rung a third time") { bea.isRung }
-    ana.call.leaveTapped()
+    try room.tap("Leave", in: ana.call.view)
     await room.until("Ana reads that the call is cancelled") { ana.notice == "The call was cancelled." }
     await room.until("Bea is not rung any more") { !bea.isRung }
 
     ana.join.callee = room.identity(of: "Cleo")
-    ana.join.callTapped()
+    try room.tap("Call", in: ana.join.view)
     await room.until("Ana reads that Cleo is away") { ana.notice == "The person you call is not available." }
   }
 
@@ -191,22 +191,22 @@ import Testing
     #expect(ana.join.callerLabel.text == nil)
 
     ben.join.callee = room.identity(of: "Ana")
-    ben.join.callTapped()
+    try room.tap("Call", in: ben.join.view)
     try await room.require("Ben rings Ana") { ana.join.callerLabel.text == "Ben is calling…" }
-    ana.join.declineTapped()
+    try room.tap("Decline", in: ana.join.view)
     await room.until("Ben reads that Ana has declined") { ben.notice == "The call was declined." }
     #expect(ana.status == "Ready for calls.")
 
-    ben.join.callTapped()
+    try room.tap("Call", in: ben.join.view)
     try await room.require("Ben rings Ana again") { ana.join.callerLabel.text == "Ben is calling…" }
-    ana.join.acceptTapped()
+    try room.tap("Accept", in: ana.join.view)
     await room.until("Ana and Ben are in the call") {
       ana.people == ["Ana (you)", "Ben"] && ben.people == ["Ben (you)", "Ana"]
     }
     await room.until("Ana and Ben hear each other") {
       room.speaker(of: "Ana").hears("Ben") && room.speaker(of: "Ben").hears("Ana")
     }
-    ana.call.leaveTapped()
+    try room.tap("Leave", in: ana.call.view)
     await room.until("Ana is out") { ana.status == "Ready for calls." }
     await room.until("Ben reads that the call has ended") { ben.notice == "The call has ended." }
   }
@@ -217,7 +217,7 @@ import Testing
     let bea = try await room.join("Bea")
     let ana = try Phone("Ana", in: room)
     try await ana.enterCall()
-    ana.call.cameraTapped()
+    try room.tap("Camera", in: ana.call.view)
     try await room.require("Ana and Bea see each other") { ana.sees("Bea") && bea.sees("Ana") }
 
     room.restartServer()
@@ -254,11 +254,11 @@ import Testing
 
     let token = ana.join.token
     ana.join.token = "damaged"
-    ana.join.signInTapped()
+    try room.tap("Sign in", in: ana.join.view)
     #expect(ana.notice == "The sign-in data is damaged. Please sign in again.")
     ana.join.token = token
     room.refuse("Ana", .credential)
-    room.enter(as: "Ana") { ana.join.signInTapped() }
+    try room.tap("Sign in", in: ana.join.view)
     await room.until("Ana reads that the credential is refused") {
       ana.notice == "Signing in has failed: The sign-in data is not accepted. Please sign in again."
     }
@@ -267,20 +267,20 @@ import Testing
 
     try await ana.signIn()
     room.machine(of: "Ana").setPermission(.denied, .microphone)
-    ana.join.joinTapped()
+    try room.tap("Join", in: ana.join.view)
     await room.until("Ana reads that the microphone is denied") {
       ana.notice == "Joining has failed: Please allow the microphone in Settings."
     }
     room.machine(of: "Ana").setPermission(.granted, .microphone)
 
     room.limitParticipants(to: 1)
-    ana.join.joinTapped()
+    try room.tap("Join", in: ana.join.view)
     await room.until("Ana reads that the call is full") {
       ana.notice == "The call is full, or you are not allowed to join it."
     }
     room.limitParticipants(to: nil)
 
-    ana.join.joinTapped()
+    try room.tap("Join", in: ana.join.view)
     try await room.require("Ana is in the call") { ana.status == "In the call." && bea.others == ["Ana"] }
     room.remove("Ana")
     await room.until("Ana reads of the removal") { ana.notice == "You were removed from the call." }
@@ -294,16 +294,16 @@ import Testing
     let bea = try await room.join("Bea")
     let ana = try Phone("Ana", in: room)
     try await ana.enterCall()
-    ana.call.cameraTapped()
+    try room.tap("Camera", in: ana.call.view)
     try await room.require("Ana and Bea see each other") { ana.sees("Bea") && bea.sees("Ana") }
-    ana.call.leaveTapped()
+    try room.tap("Leave", in: ana.call.view)
     await room.until("Bea is alone") { bea.others == [] }
     await room.until("Ana is out") { ana.status == "Ready for calls." && ana.notice == "The call has ended." }
     #expect(ana.tiles == [])
     #expect(ana.people == [])
     #expect(bea.isInRoom)
 
-    ana.join.joinTapped()
+    try room.tap("Join", in: ana.join.view)
     try await room.require("Ana is back") { ana.status == "In the call." && ana.sees("Bea") }
     bea.leave()
     await room.until("Ana is alone") { ana.people == ["Ana (you)"] && ana.tiles == [] }
@@ -338,19 +338,19 @@ import Testing
   }
 
   func signIn() async throws {
-    room.enter(as: name) { join.signInTapped() }
+    try room.tap("Sign in", in: join.view)
     try await room.require("\(name) is signed in") { status == "Ready for calls." }
   }
 
   func enterCall() async throws {
     try await signIn()
-    join.joinTapped()
+    try room.tap("Join", in: join.view)
     try await room.require("\(name) is in the call") { status == "In the call." }
   }
 
-  func sendMessage(_ text: String) {
+  func sendMessage(_ text: String) throws {
     chat.draft = text
-    chat.sendTapped()
+    try room.tap("Send", in: chat.view)
   }
 
   func sees(_ person: String, newerThan time: Tick? = nil) -> Bool {

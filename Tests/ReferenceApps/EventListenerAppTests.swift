@@ -9,7 +9,7 @@ import UIKit
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = try Phone(in: room, of: "Ana")
-    ana.join()
+    try ana.join()
     try await room.require("the roster has both names") { ana.roster.map(\.name) == ["Ana", "Bea"] }
     await room.until("Ana's screen shows both") { ana.screen.shows("Ana") && ana.screen.shows("Bea") }
     await room.until("Ana's loudspeaker plays Bea") { room.speaker(of: "Ana").hears("Bea") }
@@ -23,11 +23,11 @@ import UIKit
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = try Phone(in: room, of: "Ana")
-    ana.join()
+    try ana.join()
     try await room.require("both hear each other") { bea.hears("Ana") && room.speaker.hears("Bea") }
     await room.until("the button mutes") { ana.call?.muteTitle == "Mute" }
 
-    ana.call?.muteTapped()
+    try room.tap("Mute", in: ana.app.view)
     try await room.require("Ana is marked as muted") { ana.row("Ana")?.isMuted == true }
     await room.until("the button unmutes") { ana.call?.muteTitle == "Unmute" }
     await room.until("Bea does not hear Ana") { !bea.hears("Ana") }
@@ -40,7 +40,7 @@ import UIKit
     await room.until("the roster has no active speaker") { !ana.roster.contains(where: \.isSpeaking) }
 
     bea.unmute()
-    ana.call?.muteTapped()
+    try room.tap("Mute", in: ana.app.view)
     await room.until("both are heard again") { bea.hears("Ana") && room.speaker.hears("Bea") }
     await room.until("no mark is left") { !ana.roster.contains(where: \.isMuted) }
   }
@@ -49,11 +49,11 @@ import UIKit
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = try Phone(in: room, of: "Ana")
-    ana.join()
+    try ana.join()
     try await room.require("both see each other") { bea.sees("Ana") && ana.screen.shows("Bea") }
     try await room.require("the button turns the camera off") { ana.call?.cameraTitle == "Camera off" }
 
-    ana.call?.cameraTapped()
+    try room.tap("Camera", in: ana.app.view)
     try await room.require("Ana's camera is off") { ana.row("Ana")?.isCameraOff == true }
     try await room.require("the button turns the camera on") { ana.call?.cameraTitle == "Camera on" }
     await room.until("Bea and Ana see no picture of Ana") { !bea.sees("Ana") && !ana.screen.shows("Ana") }
@@ -63,14 +63,14 @@ import UIKit
 
     let off = room.now
     bea.turnCameraOn()
-    ana.call?.cameraTapped()
+    try room.tap("Camera", in: ana.app.view)
     await room.until("both see new pictures") {
       bea.sees("Ana", newerThan: off) && ana.screen.shows("Bea", newerThan: off)
         && ana.screen.shows("Ana", newerThan: off)
     }
 
     try await room.require("the button switches to the back") { ana.call?.switchTitle == "Back camera" }
-    ana.call?.switchCameraTapped()
+    try room.tap("Flip", in: ana.app.view)
     await room.until("the button switches to the front") { ana.call?.switchTitle == "Front camera" }
     // Both cameras bear the same stamp: pictures without the front camera can only be those of the back camera.
     room.machine(of: "Ana").unplug("front camera")
@@ -86,9 +86,9 @@ import UIKit
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea", camera: nil)
     let ana = try Phone(in: room, of: "Ana")
-    ana.join()
+    try ana.join()
     let cleo = try Phone(in: room, of: "Cleo", camera: false)
-    cleo.join()
+    try cleo.join()
     try await room.require("all rosters are full") { ana.roster.count == 3 && cleo.roster.count == 3 }
 
     try bea.share()
@@ -99,13 +99,13 @@ import UIKit
     await room.until("Bea's screen is gone") { !ana.screen.shows("Bea") && ana.row("Bea")?.isPresenting == false }
 
     try await room.require("the button turns the camera off") { ana.call?.cameraTitle == "Camera off" }
-    ana.call?.cameraTapped()
+    try room.tap("Camera", in: ana.app.view)
     await room.until("Ana's camera is off") { cleo.row("Ana")?.isCameraOff == true && !cleo.screen.shows("Ana") }
-    ana.call?.shareTapped()
+    try room.tap("Share", in: ana.app.view)
     await room.until("Ana is told that she shares") { ana.call?.status == "You are sharing your screen" }
     await room.until("Cleo reads the presenter") { cleo.call?.status == "Ana is presenting" }
     await room.until("Cleo's screen shows Ana's screen") { cleo.screen.shows("Ana") }
-    ana.call?.shareTapped()
+    try room.tap("Share", in: ana.app.view)
     await room.until("Ana's screen is gone") { !cleo.screen.shows("Ana") && cleo.call?.status == "3 people" }
     await room.until("Ana may share again") { ana.call?.shareTitle == "Share screen" }
   }
@@ -114,21 +114,21 @@ import UIKit
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea", camera: nil, microphone: nil)
     let ana = try Phone(in: room, of: "Ana", camera: false)
-    ana.join()
+    try ana.join()
     try await room.require("Ana is in the meeting") { ana.roster.count == 2 && bea.others == ["Ana"] }
 
-    ana.send("Hello, Bea")
+    try ana.send("Hello, Bea")
     await room.until("Bea has the message") { bea.texts == ["Hello, Bea"] }
     try bea.send("Hello, Ana", topic: "CHAT")
     await room.until("Ana has both messages") { ana.lines == ["You: Hello, Bea", "Bea: Hello, Ana"] }
 
     let cleo = try Phone(in: room, of: "Cleo", camera: false)
-    cleo.join()
+    try cleo.join()
     await room.until("the latecomer reads the kept message") {
-      cleo.call?.chat.openTapped()
+      if let chat = cleo.call?.chat { try? room.tap("Earlier", in: chat.view) }
       return cleo.lines == ["Ana: Hello, Bea"]
     }
-    cleo.send("Hello, both")
+    try cleo.send("Hello, both")
     await room.until("all have the third message") {
       bea.texts.last == "Hello, both" && ana.lines.last == "Cleo: Hello, both" && cleo.lines.last == "You: Hello, both"
     }
@@ -137,8 +137,8 @@ import UIKit
     #expect(ana.lines == ["You: Hello, Bea", "Bea: Hello, Ana", "Cleo: Hello, both"])
     #expect(cleo.lines == ["Ana: Hello, Bea", "You: Hello, both"])
 
-    ana.call?.chat.openTapped()
-    cleo.call?.chat.openTapped()
+    try room.tap("Earlier", in: #require(ana.call).chat.view)
+    try room.tap("Earlier", in: #require(cleo.call).chat.view)
     await room.run(for: .seconds(1))
     #expect(ana.lines == ["You: Hello, Bea", "Bea: Hello, Ana", "Cleo: Hello, both"])
     #expect(cleo.lines == ["Ana: Hello, Bea", "You: Hello, both"])
@@ -147,7 +147,7 @@ import UIKit
   @Test(arguments: clocks) func joiningAndLeavingParticipantsChangeRosterAndTiles(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let ana = try Phone(in: room, of: "Ana")
-    ana.join()
+    try ana.join()
     try await room.require("Ana is alone") { ana.call?.status == "Waiting for the others…" && ana.screen.shows("Ana") }
 
     let bea = try await room.join("Bea")
@@ -160,13 +160,13 @@ import UIKit
     await room.until("Bea is gone") { ana.roster.map(\.name) == ["Ana", "Dan"] && ana.screen.names == ["Ana"] }
     await room.until("Dan is still heard") { room.speaker.heard == ["Dan"] }
 
-    ana.call?.leaveTapped()
+    try room.tap("Leave", in: ana.app.view)
     try await room.require("the join screen is back") { ana.call == nil }
     #expect(ana.app.message == "You left the meeting.")
     await room.until("Dan is alone") { dan.others.isEmpty }
     await room.until("the loudspeaker is silent") { room.speaker.isSilent }
 
-    ana.join()
+    try ana.join()
     try await room.require("Ana is in the meeting again") { ana.roster.map(\.name) == ["Ana", "Dan"] }
     await room.until("Dan hears and Ana sees again") { dan.hears("Ana") && ana.screen.shows("Ana") }
   }
@@ -175,9 +175,9 @@ import UIKit
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = try Phone(in: room, of: "Ana")
-    ana.join()
+    try ana.join()
     try await room.require("both see each other") { bea.sees("Ana") && ana.screen.shows("Bea") }
-    ana.send("before")
+    try ana.send("before")
     try await room.require("Bea has the message") { bea.texts == ["before"] }
 
     let restarted = room.now
@@ -189,13 +189,13 @@ import UIKit
         && room.speaker.hears("Bea")
     }
     #expect(ana.roster.map(\.name) == ["Ana", "Bea"])
-    ana.send("after")
+    try ana.send("after")
     try bea.send("also after", topic: "CHAT")
     await room.until("both have the new messages") { bea.texts.count == 2 && ana.lines.count == 3 }
     await room.run(for: .seconds(1))
     #expect(bea.texts == ["before", "after"])
     #expect(ana.lines.sorted() == ["Bea: also after", "You: after", "You: before"])
-    ana.call?.chat.openTapped()
+    try room.tap("Earlier", in: #require(ana.call).chat.view)
     await room.run(for: .seconds(1))
     #expect(ana.lines.sorted() == ["Bea: also after", "You: after", "You: before"])
   }
@@ -204,7 +204,7 @@ import UIKit
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = try Phone(in: room, of: "Ana")
-    ana.join()
+    try ana.join()
     try await room.require("both hear each other") { bea.hears("Ana") && room.speaker.hears("Bea") }
 
     room.cutNetwork(of: "Ana", for: .seconds(120))
@@ -226,42 +226,42 @@ import UIKit
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea", camera: nil, microphone: nil)
     let ana = try Phone(in: room, of: "Ana")
-    ana.join(as: " ")
+    try ana.join(as: " ")
     #expect(ana.app.message == "Enter your name.")
 
     room.refuse("Ana", .credential)
-    ana.join()
+    try ana.join()
     try await room.require("the credential is refused") {
       ana.app.message == "Your invitation is not valid any more. Ask for a new one."
     }
     #expect(ana.call == nil)
 
     room.refuse("Ana", .permission)
-    ana.join()
+    try ana.join()
     try await room.require("the permission is refused") { ana.app.message == "Your invitation does not allow this." }
     #expect(ana.call == nil)
 
     room.refuse("Ana", .failure)
-    ana.join()
+    try ana.join()
     try await room.require("the server fails") { ana.app.message == "Something went wrong (4000). Please try again." }
     #expect(ana.call == nil)
 
     room.refuse("Ana", nil)
     room.limitParticipants(to: 1)
-    ana.join()
+    try ana.join()
     try await room.require("the room is full") { ana.app.message == "The meeting is full." }
     #expect(ana.call == nil)
 
     room.limitParticipants(to: nil)
     room.machine(of: "Ana").setPermission(.denied, .camera)
-    ana.join()
+    try ana.join()
     await room.until("Ana is let in") { ana.roster.map(\.name) == ["Ana", "Bea"] && bea.others == ["Ana"] }
     await room.until("Ana reads why the camera is off") {
       ana.call?.notice == "Allow the camera for this app in Settings."
     }
 
     let other = try Phone(in: room, of: "Ana")
-    other.join()
+    try other.join()
     try await room.require("the older of two apps of Ana is out") { ana.call == nil }
     #expect(ana.app.message == "You joined this meeting on another device.")
     await room.until("the newer one stays") { other.roster.map(\.name) == ["Ana", "Bea"] }
@@ -270,9 +270,9 @@ import UIKit
   @Test(arguments: clocks) func hostMutesAsksToUnmuteAndRemovesAParticipant(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let host = try Phone(in: room, of: "Hana", camera: false)
-    host.join()
+    try host.join()
     let ana = try Phone(in: room, of: "Ana")
-    ana.join()
+    try ana.join()
     try await room.require("the host hears Ana") { room.speaker(of: "Hana").hears("Ana") && ana.roster.count == 2 }
 
     host.call?.roster.muteTapped(try #require(host.row("Ana")))
@@ -282,8 +282,14 @@ import UIKit
     await room.until("the host does not hear Ana") { !room.speaker(of: "Hana").hears("Ana") }
 
     host.call?.roster.askToUnmuteTapped(try #require(host.row("Ana")))
-    try await room.require("Ana is asked") { ana.call?.question == "Hana asks you to unmute your microphone." }
-    ana.call?.acceptTapped()
+    try await room.require("Ana is asked for the first time") { ana.call?.question != nil }
+    try room.tap("Decline", in: ana.app.view)
+    await room.until("the question is gone") { ana.call?.question == nil }
+    #expect(ana.row("Ana")?.isMuted == true)
+
+    host.call?.roster.askToUnmuteTapped(try #require(host.row("Ana")))
+    try await room.require("Ana is asked again") { ana.call?.question == "Hana asks you to unmute your microphone." }
+    try room.tap("Accept", in: ana.app.view)
     await room.until("the question is gone") { ana.call?.question == nil }
     await room.until("the host hears Ana again") { room.speaker(of: "Hana").hears("Ana") }
 
@@ -292,9 +298,9 @@ import UIKit
     #expect(ana.app.message == "The host removed you from the meeting.")
     await room.until("the host is alone") { host.roster.map(\.name) == ["Hana"] }
 
-    ana.join()
+    try ana.join()
     try await room.require("Ana is in the meeting again") { ana.roster.count == 2 && host.roster.count == 2 }
-    host.call?.endForAllTapped()
+    try room.tap("End", in: host.app.view)
     try await room.require("both are out") { ana.call == nil && host.call == nil }
     #expect(ana.app.message == "The host ended the meeting.")
   }
@@ -316,14 +322,15 @@ import UIKit
       token: credential.token, meetingID: credential.meetingID, participantID: credential.participantID)
   }
 
-  func join(as text: String? = nil) {
+  func join(as text: String? = nil) throws {
     app.name = text ?? name
-    room.enter(as: name) { app.joinTapped() }
+    try room.tap("Join", in: app.view)
   }
 
-  func send(_ text: String) {
-    call?.chat.draft = text
-    call?.chat.sendTapped()
+  func send(_ text: String) throws {
+    let chat = try #require(call).chat
+    chat.draft = text
+    try room.tap("Send", in: chat.view)
   }
 
   var call: CallViewController? { app.callScreen }

@@ -37,7 +37,7 @@ import Testing
     try await ana.join()
     try await room.require("sound goes both ways") { ana.hears("Bea") && bea.hears("Ana") }
 
-    ana.tap { $0.callScreen?.muteTapped() }
+    try ana.tap("Mute")
     await room.until("Bea does not hear Ana") { !bea.hears("Ana") }
     await room.until("the roster marks Ana") { ana.marks(of: "Ana").contains("muted") }
     #expect(ana.shows("Microphone off, front camera on"))
@@ -48,7 +48,7 @@ import Testing
       ana.marks(of: "Bea") == ["muted"] && ana.marks(of: "Ana") == ["you", "muted"]
     }
 
-    ana.tap { $0.callScreen?.muteTapped() }
+    try ana.tap("Mute")
     await room.until("Bea hears Ana again") { bea.hears("Ana") && ana.marks(of: "Ana") == ["you", "speaking"] }
     bea.unmute()
     await room.until("the app plays Bea again") { ana.hears("Bea") && !ana.marks(of: "Bea").contains("muted") }
@@ -61,13 +61,13 @@ import Testing
     try await ana.join()
     try await room.require("pictures go both ways") { ana.screen.shows("Bea") && bea.sees("Ana") }
 
-    ana.tap { $0.callScreen?.cameraTapped() }
+    try ana.tap("Camera")
     await room.until("Ana is not seen") { !bea.sees("Ana") && !ana.screen.shows("Ana") }
     await room.until("the camera is shown as off") { ana.shows("Microphone on, camera off") }
-    ana.tap { $0.callScreen?.cameraTapped() }
+    try ana.tap("Camera")
     await room.until("Ana is seen again") { bea.sees("Ana") && ana.screen.shows("Ana") }
 
-    ana.tap { $0.callScreen?.switchCameraTapped() }
+    try ana.tap("Flip")
     await room.until("the back camera is in use") { ana.shows("Microphone on, back camera on") }
     let switched = room.now
     await room.until("pictures go on") { bea.sees("Ana", newerThan: switched) }
@@ -93,12 +93,12 @@ import Testing
     bea.stopSharing()
     await room.until("Bea's screen is gone") { ana.tiles.isEmpty && !ana.marks(of: "Bea").contains("sharing") }
 
-    ana.tap { $0.callScreen?.shareTapped() }
+    try ana.tap("Share")
     await room.until("Ana is told of her share") { ana.shows("You are sharing your screen.") }
     await room.until("Ana's screen is shown to Dan") {
       dan.tiles == ["Ana's screen"] && dan.marks(of: "Ana").contains("sharing")
     }
-    ana.tap { $0.callScreen?.shareTapped() }
+    try ana.tap("Share")
     await room.until("Ana's screen is gone") { dan.tiles.isEmpty && !dan.marks(of: "Ana").contains("sharing") }
     await room.until("Ana is told of the end of her share") { ana.shows("In the meeting") }
   }
@@ -110,7 +110,7 @@ import Testing
     let ana = Phone(of: "Ana", in: room)
     try await ana.join()
     await room.until("the stored message is shown") { ana.chat == ["Bea: before you came"] }
-    ana.sendMessage("hello")
+    try ana.sendMessage("hello")
     await room.until("Bea has the message") { bea.texts == ["hello"] }
     try bea.send("hello Ana")
     await room.until("the answer is shown") {
@@ -121,7 +121,7 @@ import Testing
     await room.until("the chat is shown to a late participant") {
       dan.chat == ["Bea: before you came", "Ana: hello"]
     }
-    ana.sendMessage(String(repeating: "x", count: 3000))
+    try ana.sendMessage(String(repeating: "x", count: 3000))
     await room.until("the length is explained") { ana.shows("The message is too long.") }
     #expect(ana.chat.count == 3)
     #expect(bea.texts == ["hello"])
@@ -142,7 +142,7 @@ import Testing
     await room.until("sound goes both ways again") { ana.hears("Bea") && bea.hears("Ana") }
     #expect(ana.shows("In the meeting"))
     #expect(Set(ana.roster) == ["Ana", "Bea"])
-    ana.sendMessage("still there")
+    try ana.sendMessage("still there")
     await room.until("Bea has the message once") { bea.texts == ["still there"] }
   }
 
@@ -155,7 +155,7 @@ import Testing
     try await room.require("the call runs") { ana.screen.shows("Bea") && ana.chat == ["Bea: once"] }
     try room.setNetwork("loss=100%", of: "Ana")
     try await room.require("the loss is shown") { ana.shows("Reconnecting…") }
-    ana.sendMessage("too early")
+    try ana.sendMessage("too early")
     await room.until("the delay is explained") { ana.shows("Messages can be sent when the meeting is connected.") }
     try room.setNetwork("loss=0%", of: "Ana")
     try await room.require("the return is shown") { ana.shows("You are connected again.") }
@@ -172,20 +172,20 @@ import Testing
     try await room.join("Bea")
     let ana = Phone(of: "Ana", in: room)
     room.refuse("Ana", .credential)
-    ana.tapJoin()
+    try ana.tapJoin()
     await room.until("the invitation is explained") {
       ana.shows("Your invitation is not valid. Ask the host for a new one.")
     }
     room.refuse("Ana", nil)
     room.limitParticipants(to: 1)
-    ana.tapJoin()
+    try ana.tapJoin()
     await room.until("the full meeting is explained") { ana.shows("The meeting is full.") }
     room.limitParticipants(to: nil)
     try await ana.join()
 
     let cleo = Phone(of: "Cleo", in: room)
     room.machine(of: "Cleo").setPermission(.denied, .microphone)
-    cleo.tapJoin()
+    try cleo.tapJoin()
     await room.until("the microphone is explained") {
       cleo.shows("Allow the microphone in Settings to join a meeting.")
     }
@@ -201,7 +201,7 @@ import Testing
     let bea = try await room.join("Bea")
     let ana = Phone(of: "Ana", in: room)
     try await ana.join()
-    ana.tap { $0.callScreen?.leaveTapped() }
+    try ana.tap("Leave")
     await room.until("leaving is confirmed") { ana.shows("You left the meeting.") }
     await room.until("Bea is alone") { bea.others.isEmpty && ana.screen.count == 0 }
 
@@ -240,26 +240,22 @@ private struct Server: JoinService {
     root.loadViewIfNeeded()
   }
 
-  func tap(_ button: (RootViewController) -> Void) { room.enter(as: name) { button(root) } }
+  func tap(_ title: String) throws { try room.tap(title, in: root.view) }
 
-  func tapJoin(withCamera: Bool = true) {
-    tap {
-      $0.joinScreen.name = name
-      $0.joinScreen.startsWithCamera = withCamera
-      $0.joinScreen.joinTapped()
-    }
+  func tapJoin(withCamera: Bool = true) throws {
+    root.joinScreen.name = name
+    root.joinScreen.startsWithCamera = withCamera
+    try tap("Join")
   }
 
   func join(withCamera: Bool = true) async throws {
-    tapJoin(withCamera: withCamera)
+    try tapJoin(withCamera: withCamera)
     try await room.require("\(name) is in the meeting") { shows("In the meeting") }
   }
 
-  func sendMessage(_ text: String) {
-    tap {
-      $0.callScreen?.chatScreen.draft = text
-      $0.callScreen?.chatScreen.sendTapped()
-    }
+  func sendMessage(_ text: String) throws {
+    root.callScreen?.chatScreen.draft = text
+    try tap("Send")
   }
 
   var screen: TestScreen { room.screen(root.view) }
@@ -283,7 +279,7 @@ private struct Server: JoinService {
   private var rows: [String] { texts(in: root.callScreen?.rosterScreen.view) }
 
   private func texts(in view: UIView?) -> [String] {
-    guard let view, !view.isHidden else { return [] }
+    guard let view, !view.isHidden, !(view is UIControl) else { return [] }
     return [(view as? UILabel)?.text].compactMap { $0 } + view.subviews.flatMap { texts(in: $0) }
   }
 }

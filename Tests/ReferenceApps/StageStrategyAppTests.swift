@@ -26,7 +26,7 @@ import Testing
     #expect(bea.others == ["Ana"])
     #expect(app.notice == nil)
 
-    app.tap { $0.callScreen.leaveTapped() }
+    try room.tap("Leave", in: app.screen.view)
     try await room.require("the join screen is back") { app.message == "You have left the stage." }
     #expect(app.pictures.isEmpty)
     try await room.require("Bea is alone, and Ana hears nothing") { bea.others.isEmpty && room.speaker.isSilent }
@@ -58,7 +58,7 @@ import Testing
     let bea = try await room.join("Bea")
     let app = App(in: room)
     app.screen.tokenText = "not a token"
-    app.tap { $0.joinTapped() }
+    try room.tap("Join", in: app.screen.view)
     try await room.require("a malformed token is named") { app.message == "This is not a token for a stage." }
 
     try app.join(with: .stageStrategy(lasting: -60))
@@ -79,7 +79,7 @@ import Testing
     room.limitParticipants(to: nil)
     #expect(bea.others.isEmpty)
 
-    app.tap { $0.rejoinTapped() }
+    try room.tap("Rejoin", in: app.screen.view)
     try await room.require("Ana is in at last") { app.status == "On stage" && bea.sees("Ana") }
   }
 
@@ -107,11 +107,11 @@ import Testing
     bea.mute()
     try await room.require("the stage is quiet") { app.speakers.isEmpty && room.speaker.isSilent }
 
-    app.tap { $0.callScreen.muteTapped() }
+    try room.tap("Mute", in: app.screen.view)
     try await room.require("Ana is marked as muted, and silent") {
       app.line(of: "Ana").contains("muted") && app.call.muteLabel.text == "Unmute" && !bea.hears("Ana")
     }
-    app.tap { $0.callScreen.muteTapped() }
+    try room.tap("Mute", in: app.screen.view)
     try await room.require("Ana is heard again") {
       !app.line(of: "Ana").contains("muted") && app.call.muteLabel.text == "Mute" && bea.hears("Ana")
     }
@@ -133,18 +133,18 @@ import Testing
       app.pictures == ["Ana", "Bea"] && !app.line(of: "Bea").contains("camera off")
     }
 
-    app.tap { $0.callScreen.cameraTapped() }
+    try room.tap("Camera", in: app.screen.view)
     try await room.require("Ana's picture is gone") {
       app.pictures == ["Bea"] && app.line(of: "Ana").contains("camera off") && !bea.sees("Ana")
     }
-    app.tap { $0.callScreen.cameraTapped() }
+    try room.tap("Camera", in: app.screen.view)
     try await room.require("Ana's picture is back") { app.pictures == ["Ana", "Bea"] && bea.sees("Ana") }
 
-    app.tap { $0.callScreen.switchCameraTapped() }
+    try room.tap("Flip", in: app.screen.view)
     try await room.require("the back camera is chosen") { app.call.cameraLabel.text == "Back camera" }
     let switched = room.now
     try await room.require("Bea sees the back camera") { bea.sees("Ana", newerThan: switched) }
-    app.tap { $0.callScreen.switchCameraTapped() }
+    try room.tap("Flip", in: app.screen.view)
     try await room.require("the front camera is chosen") { app.call.cameraLabel.text == "Front camera" }
   }
 
@@ -178,7 +178,7 @@ import Testing
     }
 
     let camera = pictures(of: "Ana", at: bea)
-    app.tap { $0.callScreen.shareTapped() }
+    try room.tap("Share", in: app.screen.view)
     try await room.require("Ana's screen is in her camera's place") {
       pictures(of: "Ana", at: bea).count == 1 && pictures(of: "Ana", at: bea) != camera
     }
@@ -190,7 +190,7 @@ import Testing
     try await room.require("Ana is marked as sharing") {
       app.line(of: "Ana").contains("sharing") && app.call.shareLabel.text == "Stop sharing"
     }
-    app.tap { $0.callScreen.shareTapped() }
+    try room.tap("Share", in: app.screen.view)
     let stopped = room.now
     try await room.require("Bea sees Ana's camera again") { bea.sees("Ana", newerThan: stopped) }
     try await room.require("Ana sees her camera again") { app.pictures == ["Ana", "Bea"] }
@@ -249,7 +249,7 @@ import Testing
     try await room.require("Bea is alone, and Ana hears nothing") { bea.others.isEmpty && room.speaker.isSilent }
     #expect(app.pictures.isEmpty)
 
-    app.tap { $0.rejoinTapped() }
+    try room.tap("Rejoin", in: app.screen.view)
     try await room.require("Ana is on stage again") { bea.sees("Ana") }
     room.close()
     try await room.require("the join screen tells of the end") { app.message == "The host has closed the stage." }
@@ -279,11 +279,8 @@ private final class App {
 
   func join(with kind: CredentialKind<StageCredential> = .stageStrategy) throws {
     screen.tokenText = try room.credential(kind, for: "Ana").token
-    tap { $0.joinTapped() }
+    try room.tap("Join", in: screen.view)
   }
-
-  /// Presses a button in Ana's context: objects that the app creates then belong to her.
-  func tap(_ button: (JoinViewController) -> Void) { room.enter(as: "Ana") { button(screen) } }
 
   var call: CallViewController { screen.callScreen }
   var message: String? { screen.isInCall ? nil : screen.messageLabel.text }

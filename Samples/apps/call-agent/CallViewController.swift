@@ -22,6 +22,11 @@ final class CallViewController: ScreenViewController {
     show(model.$camera, in: cameraLabel) { $0 ?? "Camera off" }
     show(model.$isSharing, in: shareLabel) { $0 ? "You share your screen" : nil }
     model.video.$tiles.sink { [weak self] tiles in self?.show(tiles) }.store(in: &subscriptions)
+    addButtons(
+      [
+        ("Mute", #selector(muteTapped)), ("Camera", #selector(cameraTapped)), ("Flip", #selector(switchCameraTapped)),
+        ("Share", #selector(shareTapped)), ("Leave", #selector(CallViewController.leaveTapped(_:))),
+      ], y: 812)
   }
 
   /// Shares come first, over the whole width; the cameras follow in two columns.
@@ -40,11 +45,11 @@ final class CallViewController: ScreenViewController {
     for tileView in tileViews { grid.addSubview(tileView) }
   }
 
-  func muteTapped() { model.setMuted(!model.isMuted) }
-  func cameraTapped() { model.camera == nil ? model.turnCameraOn() : model.turnCameraOff() }
-  func switchCameraTapped() { model.switchCamera() }
-  func shareTapped() { model.isSharing ? model.stopSharing() : model.startSharing() }
-  func leaveTapped() { model.leave() }
+  @objc func muteTapped() { model.setMuted(!model.isMuted) }
+  @objc func cameraTapped() { model.camera == nil ? model.turnCameraOn() : model.turnCameraOff() }
+  @objc func switchCameraTapped() { model.switchCamera() }
+  @objc func shareTapped() { model.isSharing ? model.stopSharing() : model.startSharing() }
+  @objc func leaveTapped(_ sender: UIButton? = nil) { model.leave() }
 }
 
 /// A picture over its title.

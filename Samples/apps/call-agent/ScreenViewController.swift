@@ -24,6 +24,18 @@ class ScreenViewController: UIViewController {
     values.sink { [weak label] value in label?.text = text(value) }.store(in: &subscriptions)
   }
 
+  /// Buttons side by side.
+  func addButtons(_ buttons: [(title: String, action: Selector)], y: CGFloat) {
+    let width = (view.bounds.width - 20) / CGFloat(buttons.count)
+    for (index, (title, action)) in buttons.enumerated() {
+      let button = UIButton(type: .system)
+      button.frame = CGRect(x: 10 + width * CGFloat(index), y: y, width: width - 4, height: 28)
+      button.setTitle(title, for: .normal)
+      button.addTarget(self, action: action, for: .touchUpInside)
+      view.addSubview(button)
+    }
+  }
+
   /// Lists texts from the top to the bottom.
   func list(_ texts: [String]) {
     for row in rows { row.removeFromSuperview() }
@@ -52,14 +64,16 @@ final class JoinViewController: ScreenViewController {
     show(model.$phase, in: statusLabel) { CallText.ofPhase($0) }
     show(model.$notice, in: noticeLabel) { $0 }
     show(model.$caller, in: callerLabel) { $0.map { "\($0) is calling…" } }
+    addButtons([("Sign in", #selector(signInTapped)), ("Join", #selector(joinTapped)), ("Call", #selector(callTapped))], y: 200)
+    addButtons([("Accept", #selector(acceptTapped)), ("Decline", #selector(declineTapped))], y: 240)
     model.askForPermissions()
   }
 
-  func signInTapped() { model.signIn(token: token, name: name) }
-  func joinTapped() { model.join(room: room) }
-  func callTapped() { model.ring(callee) }
-  func acceptTapped() { model.accept() }
-  func declineTapped() { model.decline() }
+  @objc func signInTapped() { model.signIn(token: token, name: name) }
+  @objc func joinTapped() { model.join(room: room) }
+  @objc func callTapped() { model.ring(callee) }
+  @objc func acceptTapped() { model.accept() }
+  @objc func declineTapped() { model.decline() }
 }
 
 /// The people in the call.
@@ -77,9 +91,10 @@ final class ChatViewController: ScreenViewController {
   override func viewDidLoad() {
     super.viewDidLoad()
     model.chat.$lines.sink { [weak self] lines in self?.list(lines) }.store(in: &subscriptions)
+    addButtons([("Send", #selector(sendTapped))], y: 800)
   }
 
-  func sendTapped() {
+  @objc func sendTapped() {
     if model.chat.send(draft) { draft = "" }
   }
 }

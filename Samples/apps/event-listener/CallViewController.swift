@@ -19,6 +19,7 @@ final class CallViewController: UIViewController {
   private let statusLabel = UILabel()
   private let noticeLabel = UILabel()
   private let questionLabel = UILabel()
+  @IBOutlet private var toolbar: UIStackView!
   private var tileViews: [Tile.ID: TileView] = [:]
   private var observation: AnyCancellable?
 
@@ -38,20 +39,34 @@ final class CallViewController: UIViewController {
     super.viewDidLoad()
     view.backgroundColor = .black
     [statusLabel, noticeLabel, questionLabel].forEach { $0.textColor = .white }
-    [stage, statusLabel, noticeLabel, questionLabel, roster.view, chat.view].forEach(view.addSubview)
+    toolbar = UIStackView(arrangedSubviews: [
+      button("Mute", #selector(muteTapped)), button("Camera", #selector(cameraTapped)),
+      button("Flip", #selector(switchCameraTapped)), button("Share", #selector(shareTapped)),
+      button("Accept", #selector(acceptTapped)), button("Decline", #selector(declineTapped)),
+      button("Leave", #selector(leaveTapped)), button("End", #selector(endForAllTapped)),
+    ])
+    toolbar.distribution = .fillEqually
+    [stage, statusLabel, noticeLabel, questionLabel, toolbar, roster.view, chat.view].forEach(view.addSubview)
     observation = model.$state.receive(on: DispatchQueue.main).sink { [weak self] state in self?.render(state) }
   }
 
   // MARK: Buttons
 
-  func muteTapped() { model.toggleMicrophone() }
-  func cameraTapped() { model.toggleCamera() }
-  func switchCameraTapped() { model.switchCamera() }
-  func shareTapped() { model.toggleSharing() }
-  func acceptTapped() { model.answer(true) }
-  func declineTapped() { model.answer(false) }
-  func leaveTapped() { model.leave() }
-  func endForAllTapped() { model.endForAll() }
+  private func button(_ title: String, _ action: Selector) -> UIButton {
+    let button = UIButton(type: .system)
+    button.setTitle(title, for: .normal)
+    button.addTarget(self, action: action, for: .touchUpInside)
+    return button
+  }
+
+  @IBAction func muteTapped() { model.toggleMicrophone() }
+  @IBAction func cameraTapped() { model.toggleCamera() }
+  @IBAction func switchCameraTapped() { model.switchCamera() }
+  @IBAction func shareTapped() { model.toggleSharing() }
+  @IBAction func acceptTapped() { model.answer(true) }
+  @IBAction func declineTapped() { model.answer(false) }
+  @IBAction func leaveTapped() { model.leave() }
+  @IBAction func endForAllTapped() { model.endForAll() }
 
   // MARK: Drawing
 
@@ -84,7 +99,8 @@ final class CallViewController: UIViewController {
     let size = view.bounds.size
     let bar = Self.barHeight
     let left = max(0, size.width - Self.panelWidth)
-    let height = max(0, size.height - 3 * bar)
+    let height = max(0, size.height - 4 * bar)
+    toolbar.frame = CGRect(x: 0, y: size.height - 3 * bar, width: left, height: bar)
     statusLabel.frame = CGRect(x: 0, y: 0, width: size.width, height: bar)
     stage.frame = CGRect(x: 0, y: bar, width: left, height: height)
     roster.view.frame = CGRect(x: left, y: bar, width: Self.panelWidth, height: height / 2)

@@ -23,6 +23,10 @@ final class ChatViewController: UIViewController {
 
   override func viewDidLoad() {
     super.viewDidLoad()
+    navigationItem.leftBarButtonItem = UIBarButtonItem(
+      title: "Earlier", style: .plain, target: self, action: #selector(openTapped))
+    navigationItem.rightBarButtonItem = UIBarButtonItem(
+      title: "Send", style: .plain, target: self, action: #selector(sendTapped))
     observation = model.$state.map(\.messages).removeDuplicates().receive(on: DispatchQueue.main).sink {
       [weak self] messages in
       self?.list.lines = messages.map(\.line)
@@ -30,9 +34,9 @@ final class ChatViewController: UIViewController {
   }
 
   /// The listener gets only messages sent from now on; this reads the earlier ones.
-  func openTapped() { model.readChatHistory() }
+  @objc func openTapped() { model.readChatHistory() }
 
-  func sendTapped() {
+  @objc func sendTapped() {
     let text = draft.trimmingCharacters(in: .whitespacesAndNewlines)
     guard !text.isEmpty else { return }
     model.send(text)

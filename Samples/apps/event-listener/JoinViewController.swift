@@ -12,6 +12,7 @@ final class JoinViewController: UIViewController {
 
   private let model = CallModel()
   private let messageLabel = UILabel()
+  @IBOutlet private var joinButton: UIButton!
   private var observation: AnyCancellable?
 
   override func viewDidLoad() {
@@ -20,11 +21,16 @@ final class JoinViewController: UIViewController {
     messageLabel.textColor = .red
     messageLabel.frame = CGRect(x: 20, y: 40, width: 600, height: 24)
     view.addSubview(messageLabel)
+    joinButton = UIButton(type: .system)
+    joinButton.setTitle("Join", for: .normal)
+    joinButton.frame = CGRect(x: 20, y: 80, width: 100, height: 28)
+    joinButton.addTarget(self, action: #selector(joinTapped), for: .touchUpInside)
+    view.addSubview(joinButton)
     observation = model.$state.map(\.phase).removeDuplicates().receive(on: DispatchQueue.main)
       .sink { [weak self] phase in self?.follow(phase) }
   }
 
-  func joinTapped() {
+  @objc func joinTapped() {
     let name = self.name.trimmingCharacters(in: .whitespaces)
     messageLabel.text = nil
     guard let invitation else { return messageLabel.text = "Open the link of your invitation first." }

@@ -9,7 +9,7 @@ final class CallViewController: UIViewController {
   private let model: CallModel
   private let bannerLabel = UILabel(frame: CGRect(x: 0, y: 0, width: 1024, height: 32))
   private let noticeLabel = UILabel(frame: CGRect(x: 0, y: 704, width: 724, height: 32))
-  private let stateLabel = UILabel(frame: CGRect(x: 0, y: 736, width: 1024, height: 32))
+  private let stateLabel = UILabel(frame: CGRect(x: 0, y: 736, width: 724, height: 32))
   let stage = UIView(frame: CGRect(x: 0, y: 32, width: 724, height: 672))
   private var tileViews: [Tile.ID: TileView] = [:]
   private var subscription: AnyCancellable?
@@ -32,15 +32,28 @@ final class CallViewController: UIViewController {
     for label in [bannerLabel, noticeLabel, stateLabel] { label.textColor = .white }
     let panels: [UIView] = [rosterScreen.view, chatScreen.view]
     for part in panels + [stage, bannerLabel, noticeLabel, stateLabel] { view.addSubview(part) }
+    for (index, (title, action)) in buttons.enumerated() {
+      let button = UIButton(frame: CGRect(x: 724 + 60 * CGFloat(index), y: 738, width: 58, height: 28))
+      button.setTitle(title, for: .normal)
+      button.addTarget(self, action: action, for: .touchUpInside)
+      view.addSubview(button)
+    }
     subscription = model.objectWillChange.receive(on: DispatchQueue.main).sink { [weak self] _ in self?.render() }
     render()
   }
 
-  func muteTapped() { model.setMuted(!model.isMuted) }
-  func cameraTapped() { model.setCameraOn(!model.isCameraOn) }
-  func switchCameraTapped() { model.switchCamera() }
-  func shareTapped() { model.isSharing ? model.stopSharing() : model.startSharing() }
-  func leaveTapped() { model.leave() }
+  private var buttons: [(title: String, action: Selector)] {
+    [
+      ("Mute", #selector(muteTapped)), ("Camera", #selector(cameraTapped)), ("Flip", #selector(switchCameraTapped)),
+      ("Share", #selector(shareTapped)), ("Leave", #selector(leaveTapped)),
+    ]
+  }
+
+  @objc func muteTapped() { model.setMuted(!model.isMuted) }
+  @objc func cameraTapped() { model.setCameraOn(!model.isCameraOn) }
+  @objc func switchCameraTapped() { model.switchCamera() }
+  @objc func shareTapped() { model.isSharing ? model.stopSharing() : model.startSharing() }
+  @objc func leaveTapped() { model.leave() }
 
   private func render() {
     let camera = model.isCameraOn ? "\(model.usesFrontCamera ? "front" : "back") camera on" : "camera off"

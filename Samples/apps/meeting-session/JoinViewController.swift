@@ -22,12 +22,16 @@ final class JoinViewController: UIViewController {
     view.frame = CGRect(x: 0, y: 0, width: 1024, height: 768)
     view.backgroundColor = .white
     view.addSubview(statusLabel)
+    let button = UIButton(frame: CGRect(x: 24, y: 260, width: 120, height: 32))
+    button.setTitle("Join", for: .normal)
+    button.addTarget(self, action: #selector(joinTapped), for: .touchUpInside)
+    view.addSubview(button)
     show("Enter your name and join.")
   }
 
   func show(_ text: String) { statusLabel.text = text }
 
-  func joinTapped() {
+  @objc func joinTapped() {
     guard !name.isEmpty else { return show("Enter your name first.") }
     show("Joining…")
     AVAudioSession.sharedInstance().requestRecordPermission { [weak self] isGranted in

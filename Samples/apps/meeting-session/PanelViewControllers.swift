@@ -45,7 +45,15 @@ final class ChatViewController: PanelViewController {
 
   override fileprivate var lines: [String] { model.messages.suffix(14).map { "\($0.sender): \($0.text)" } }
 
-  func sendTapped() {
+  override func viewDidLoad() {
+    super.viewDidLoad()
+    let button = UIButton(frame: CGRect(x: 8, y: 324, width: 80, height: 28))
+    button.setTitle("Send", for: .normal)
+    button.addTarget(self, action: #selector(sendTapped), for: .touchUpInside)
+    view.addSubview(button)
+  }
+
+  @objc func sendTapped() {
     guard !draft.isEmpty else { return }
     model.send(draft)
     draft = ""

@@ -9,6 +9,11 @@ final class CallViewController: UIViewController {
   let cameraLabel = UILabel()
   let shareLabel = UILabel()
   let roster = RosterViewController()
+  @IBOutlet var muteButton: UIButton!
+  @IBOutlet var cameraButton: UIButton!
+  @IBOutlet var flipButton: UIButton!
+  @IBOutlet var shareButton: UIButton!
+  @IBOutlet var leaveButton: UIButton!
 
   private let model: StageModel
   private let stageView = UIView()
@@ -34,7 +39,12 @@ final class CallViewController: UIViewController {
     roster.view.frame = CGRect(x: 0, y: 500, width: 800, height: 100)
     view.addSubview(roster.view)
 
-    add(statusLabel, in: CGRect(x: 8, y: 4, width: 784, height: 14))
+    add(statusLabel, in: CGRect(x: 8, y: 4, width: 384, height: 14))
+    muteButton = button("Mute", #selector(muteTapped), 0)
+    cameraButton = button("Camera", #selector(cameraTapped), 1)
+    flipButton = button("Flip", #selector(switchCameraTapped), 2)
+    shareButton = button("Share", #selector(shareTapped), 3)
+    leaveButton = button("Leave", #selector(leaveTapped), 4)
     add(noticeLabel, in: CGRect(x: 8, y: 22, width: 784, height: 14))
     for (index, label) in [muteLabel, cameraLabel, shareLabel].enumerated() {
       add(label, in: CGRect(x: 8 + 200 * CGFloat(index), y: 612, width: 180, height: 16))
@@ -45,8 +55,13 @@ final class CallViewController: UIViewController {
       .sink { [weak self] in self?.render() }
       .store(in: &subscriptions)
     render()
-    observe(UIApplication.didEnterBackgroundNotification) { $0.moveToBackground(true) }
-    observe(UIApplication.willEnterForegroundNotification) { $0.moveToBackground(false) }
+    let center = NotificationCenter.default
+    center.addObserver(
+      self, selector: #selector(enteredBackground(_:)), name: UIApplication.didEnterBackgroundNotification,
+      object: UIApplication.shared)
+    center.addObserver(
+      self, selector: #selector(leavesBackground), name: UIApplication.willEnterForegroundNotification,
+      object: UIApplication.shared)
   }
 
   private func add(_ label: UILabel, in frame: CGRect) {
@@ -55,19 +70,25 @@ final class CallViewController: UIViewController {
     view.addSubview(label)
   }
 
-  private func observe(_ name: Notification.Name, _ change: @escaping (StageModel) -> Void) {
-    NotificationCenter.default.publisher(for: name, object: UIApplication.shared)
-      .sink { [model] _ in change(model) }
-      .store(in: &subscriptions)
+  private func button(_ title: String, _ action: Selector, _ index: Int) -> UIButton {
+    let button = UIButton(type: .system)
+    button.frame = CGRect(x: 400 + 80 * CGFloat(index), y: 1, width: 78, height: 20)
+    button.setTitle(title, for: .normal)
+    button.addTarget(self, action: action, for: .touchUpInside)
+    view.addSubview(button)
+    return button
   }
+
+  @objc private func enteredBackground(_ notification: Notification) { model.moveToBackground(true) }
+  @objc private func leavesBackground() { model.moveToBackground(false) }
 
   // MARK: - Buttons
 
-  func muteTapped() { model.toggleMute() }
-  func cameraTapped() { model.toggleCamera() }
-  func switchCameraTapped() { model.switchCamera() }
-  func shareTapped() { model.toggleShare() }
-  func leaveTapped() { model.leave() }
+  @IBAction func muteTapped() { model.toggleMute() }
+  @IBAction func cameraTapped() { model.toggleCamera() }
+  @IBAction func switchCameraTapped() { model.switchCamera() }
+  @IBAction func shareTapped() { model.toggleShare() }
+  @IBAction func leaveTapped() { model.leave() }
 
   // MARK: - Drawing
 

@@ -29,16 +29,22 @@ final class JoinViewController: UIViewController {
     messageLabel.frame = CGRect(x: 8, y: 40, width: 784, height: 16)
     hintLabel.frame = CGRect(x: 8, y: 64, width: 784, height: 16)
     for subview: UIView in [messageLabel, hintLabel, callScreen.view] { view.addSubview(subview) }
+    for (index, (title, action)) in [("Join", #selector(joinTapped)), ("Rejoin", #selector(self.rejoinTapped))].enumerated() {
+      let button = UIButton(frame: CGRect(x: 8 + 88 * CGFloat(index), y: 96, width: 80, height: 24))
+      button.setTitle(title, for: .normal)
+      button.addTarget(self, action: action, for: .touchUpInside)
+      view.insertSubview(button, belowSubview: callScreen.view)
+    }
     subscription = model.objectWillChange.receive(on: DispatchQueue.main).sink { [weak self] in self?.render() }
     render()
     model.requestAccess()
   }
 
-  func joinTapped() {
+  @objc func joinTapped() {
     model.join(token: tokenText.trimmingCharacters(in: .whitespacesAndNewlines))
   }
 
-  func rejoinTapped() { model.rejoin() }
+  @objc func rejoinTapped() { model.rejoin() }
 
   var isInCall: Bool { model.phase.isInCall }
 

@@ -16,30 +16,70 @@ public func NSStringFromSelector(_ selector: Selector) -> String { selector.name
 public func NSSelectorFromString(_ name: String) -> Selector { Selector(name) }
 
 /// An object with methods that are called by a selector.
-@preconcurrency @MainActor
+///
+/// The protocol has no actor, so that a class keeps its own isolation; the requirement has.
 public protocol SelectorPerforming: AnyObject {
-  /// Calls the method of that name.
+  /// Calls the method of that name, on the main actor.
   /// - Parameter sender: the method's argument, if it has one.
   /// - Returns: false: the object has no such method.
-  func performSelector(_ selector: Selector, sender: Any?) -> Bool
+  @preconcurrency @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool
 }
 
 /// A target and its selector; the target is held weakly.
 @MainActor struct TargetAction {
-  weak var target: AnyObject?
-  let selector: Selector
+  private weak var target: AnyObject?
+  /// Without a target, the responder chain is asked: the sender's view, its superviews and their controllers.
+  private let hasTarget: Bool
+  private let selector: Selector
+
+  init(target: AnyObject?, selector: Selector) {
+    (self.target, self.selector) = (target, selector)
+    hasTarget = target != nil
+  }
 
   func matches(_ target: Any?, _ selector: Selector?) -> Bool {
     (target == nil || self.target === target as AnyObject?) && (selector == nil || self.selector == selector)
   }
 
   func perform(sender: Any?) {
-    guard let target else { return }
-    guard let performer = target as? any SelectorPerforming, performer.performSelector(selector, sender: sender) else {
-      return LayoutProblems.report(
-        "\(type(of: target)) does not perform \(selector.name): `koine linux` makes an app's #selector methods callable"
-      )
+    guard hasTarget else { return performByResponder(sender) }
+    guard let target, !Self.perform(selector, on: target, sender: sender) else { return }
+    report("\(type(of: target)) does not perform \(selector.name)")
+  }
+
+  private func performByResponder(_ sender: Any?) {
+    var responder = sender as? UIResponder
+    while let candidate = responder {
+      if Self.perform(selector, on: candidate, sender: sender) { return }
+      responder = candidate.next
     }
+    report("nothing in the responder chain performs \(selector.name)")
+  }
+
+  private func report(_ problem: String) {
+    LayoutProblems.report("\(problem): `koine linux` makes an app's #selector methods callable")
+  }
+
+  private static func perform(_ selector: Selector, on target: AnyObject, sender: Any?) -> Bool {
+    if let performer = target as? any SelectorPerforming, performer.performSelector(selector, sender: sender) { return true }
+    return performOwn(selector, on: target)
+  }
+
+  /// Methods of UIKit that apps name as actions.
+  private static func performOwn(_ selector: Selector, on target: AnyObject) -> Bool {
+    switch (selector.name, target) {
+    case ("endEditing:", let view as UIView): view.endEditing(true)
+    case ("resignFirstResponder", let responder as UIResponder): responder.resignFirstResponder()
+    case ("becomeFirstResponder", let responder as UIResponder): responder.becomeFirstResponder()
+    case ("removeFromSuperview", let view as UIView): view.removeFromSuperview()
+    case ("setNeedsLayout", let view as UIView): view.setNeedsLayout()
+    case ("reloadData", let table as UITableView): table.reloadData()
+    case ("reloadData", let collection as UICollectionView): collection.reloadData()
+    case ("popViewControllerAnimated:", let controller as UINavigationController):
+      controller.popViewController(animated: true)
+    default: return false
+    }
+    return true
   }
 }
 
@@ -116,9 +156,10 @@ open class UIControl: UIView {
 
   func stateChanged() { setNeedsLayout() }
 
-  /// - Parameter target: held weakly; it must perform selectors (`SelectorPerforming`).
+  /// - Parameter target: held weakly; it must perform selectors (`SelectorPerforming`). nil: the first object of the responder chain
+  ///   that performs the selector.
   open func addTarget(_ target: Any?, action: Selector, for controlEvents: Event) {
-    guard let target = target as AnyObject? else { return }
+    let target = target.map { $0 as AnyObject }
     reactions.append((controlEvents, .target(TargetAction(target: target, selector: action))))
   }
 
@@ -236,27 +277,114 @@ open class UISwipeGestureRecognizer: UIGestureRecognizer {
 extension NotificationCenter {
   /// Calls a method of the observer for each notification, on the thread that posts it, which has to be the main thread.
   ///
-  /// The observer is held weakly and must perform selectors (`SelectorPerforming`).
+  /// The observer is held weakly and must perform selectors (`SelectorPerforming`). Once it is gone, the observation is removed.
   public func addObserver(
     _ observer: Any, selector: Selector, name: Notification.Name?, object: Any?
   ) {
-    let action = SendableTarget(observer as AnyObject, selector)
-    _ = addObserver(forName: name, object: object, queue: nil) { notification in action.perform(notification) }
+    let target = observer as AnyObject
+    let observation = SelectorObservation(target, selector)
+    let token = addObserver(forName: name, object: object, queue: nil) { observation.perform($0) }
+    SelectorObservation.Registry.shared.add(
+      SelectorObservation.Entry(center: self, observation: observation, name: name, object: object as AnyObject?, token: token))
+  }
+
+  /// Ends all observations of an object by selectors.
+  public func removeObserver(_ observer: any SelectorPerforming) {
+    SelectorObservation.Registry.shared.remove(observer, from: self) { _ in true }
+  }
+
+  /// Ends an object's observations by selectors that have a name or a sender.
+  /// - Parameter aName: nil: those of all names.
+  /// - Parameter anObject: nil: those of all senders.
+  public func removeObserver(_ observer: any SelectorPerforming, name aName: Notification.Name?, object anObject: Any?) {
+    let object = anObject as AnyObject?
+    SelectorObservation.Registry.shared.remove(observer, from: self) { entry in
+      (aName == nil || entry.name == aName) && (object == nil || entry.object === object)
+    }
   }
 }
 
-/// A target on its way to the main actor, where alone it is used.
-private final class SendableTarget: @unchecked Sendable {
-  private weak var target: AnyObject?
+/// An object whose method a notification calls. Used on the main actor only.
+private final class SelectorObservation: @unchecked Sendable {
+  private(set) weak var target: AnyObject?
   private let selector: Selector
 
   init(_ target: AnyObject, _ selector: Selector) { (self.target, self.selector) = (target, selector) }
 
   func perform(_ notification: Notification) {
     nonisolated(unsafe) let (target, notification) = (target, notification)
+    guard let target else { return Registry.shared.removeGone() }
     guard Delivery.main.isCurrent || Thread.isMainThread else {
       return LayoutProblems.report("\(selector.name): notifications call selectors on the main thread only")
     }
     MainActor.assumeIsolated { TargetAction(target: target, selector: selector).perform(sender: notification) }
+  }
+
+  struct Entry {
+    let center: NotificationCenter
+    let observation: SelectorObservation
+    let name: Notification.Name?
+    weak var object: AnyObject?
+    let token: any NSObjectProtocol
+  }
+
+  /// The observations of all notification centers, from any thread.
+  final class Registry: @unchecked Sendable {
+    static let shared = Registry()
+    private let lock = NSLock()
+    private var entries: [Entry] = []
+
+    func add(_ entry: Entry) {
+      removeGone()
+      lock.withLock { entries.append(entry) }
+    }
+
+    func removeGone() { remove { $0.observation.target == nil } }
+
+    func remove(_ observer: AnyObject, from center: NotificationCenter, where matches: (Entry) -> Bool) {
+      remove { $0.observation.target === observer && $0.center === center && matches($0) }
+    }
+
+    private func remove(where ends: (Entry) -> Bool) {
+      let ended = lock.withLock {
+        let ended = entries.filter(ends)
+        entries.removeAll(where: ends)
+        return ended
+      }
+      for entry in ended { entry.center.removeObserver(entry.token as Any) }
+    }
+  }
+}
+
+extension Timer {
+  /// A timer of the current run loop that calls a method.
+  ///
+  /// The timer holds its target until it is invalidated, as on a phone. It runs in real time: with a virtual clock, use a clock that
+  /// the code gets as a parameter.
+  /// - Parameters:
+  ///   - ti: in seconds.
+  ///   - aTarget: must perform selectors (`SelectorPerforming`).
+  @discardableResult
+  public class func scheduledTimer(
+    timeInterval ti: TimeInterval, target aTarget: Any, selector aSelector: Selector, userInfo: Any?, repeats yesOrNo: Bool
+  ) -> Timer {
+    let timer = Timer(timeInterval: ti, target: aTarget, selector: aSelector, userInfo: userInfo, repeats: yesOrNo)
+    RunLoop.current.add(timer, forMode: .default)
+    return timer
+  }
+
+  /// A timer that calls a method once it is added to the main run loop.
+  /// - Parameter userInfo: not kept, because a timer of Foundation on Linux has no place for it.
+  public convenience init(
+    timeInterval ti: TimeInterval, target aTarget: Any, selector aSelector: Selector, userInfo: Any?, repeats yesOrNo: Bool
+  ) {
+    nonisolated(unsafe) let target = aTarget as AnyObject
+    self.init(timeInterval: ti, repeats: yesOrNo) { timer in
+      nonisolated(unsafe) let timer = timer
+      guard Delivery.main.isCurrent || Thread.isMainThread else {
+        return LayoutProblems.report("\(aSelector.name): timers call selectors on the main thread only")
+      }
+      MainActor.assumeIsolated { TargetAction(target: target, selector: aSelector).perform(sender: timer) }
+    }
   }
 }

@@ -7,6 +7,10 @@ open class UIResponder: NSObject {
 
   public private(set) var isFirstResponder = false
 
+  /// The object that is asked for an action that this one does not perform: of a view, its controller or superview; of a controller, its
+  /// view's superview or the controller that presents it.
+  open var next: UIResponder? { nil }
+
   /// There is no keyboard: the object is the first responder until it resigns.
   @discardableResult
   open func becomeFirstResponder() -> Bool {
@@ -112,6 +116,15 @@ open class UIView: UIResponder {
   nonisolated package let appID: String?
   /// The view controller whose view this is.
   weak var controller: UIViewController?
+  open override var next: UIResponder? { controller ?? superview }
+
+  /// Makes the view or the subview that is the first responder give that up.
+  /// - Returns: false: none was.
+  @discardableResult
+  open func endEditing(_ force: Bool) -> Bool {
+    if isFirstResponder { return resignFirstResponder() }
+    return subviews.contains { $0.endEditing(force) }
+  }
   var heldConstraints: [NSLayoutConstraint] = []
   private(set) var layoutGuides: [UILayoutGuide] = []
   private var needsLayout = true

@@ -37,6 +37,8 @@ open class UIViewController: UIResponder {
     }
   }
 
+  open override var next: UIResponder? { loadedView?.superview ?? presentingViewController }
+
   public var isViewLoaded: Bool { loadedView != nil }
   public var viewIfLoaded: UIView? { loadedView }
 
@@ -239,7 +241,7 @@ open class UIBarButtonItem: NSObject {
   /// As when a person taps the button.
   func tap() {
     if let primaryAction { primaryAction.handler(primaryAction) }
-    if let target, let action { TargetAction(target: target, selector: action).perform(sender: self) }
+    if let action { TargetAction(target: target, selector: action).perform(sender: self) }
   }
 }
 

@@ -24,6 +24,8 @@ public struct AppCheck: Sendable {
   public let symbols: [Symbol]
   /// Problems that keep the app from working, in source order.
   public let problems: [Problem]
+  /// Code that compiles in the copy that `koine linux` writes, in source order.
+  public let changes: [Problem]
   /// Remarks about code that compiles.
   public let remarks: [Problem]
 
@@ -33,8 +35,7 @@ public struct AppCheck: Sendable {
     self.path = path
     fileCount = sources.files.count
     let hindrances = LinuxHindrances.current
-    let vendors = Set(VendorAPI.all.values.flatMap(\.modules))
-    let brought = vendors.union(hindrances.modules).union(Self.toolchain)
+    let brought = Self.linuxModules(hindrances)
     let conditions = Conditions(modules: brought)
     let index = AppIndex(sources, conditions)
     styles = Self.styles(of: index, sources, conditions)
@@ -48,7 +49,8 @@ public struct AppCheck: Sendable {
       let reader = UsageReader(file, index, own, conditions)
       reader.walk(file.tree)
       usages += reader.usages
-      let linux = LinuxReader(file, brought: brought.union(Self.ownModules(of: index)), conditions)
+      let renamed = Set(hindrances.renames.keys)
+      let linux = LinuxReader(file, brought: brought.union(renamed).union(Self.ownModules(of: index)), conditions)
       linux.walk(file.tree)
       let seen = Set(linux.problems.map(\.location))
       problems += linux.problems + reader.problems.filter { !seen.contains($0.location) }
@@ -68,6 +70,7 @@ public struct AppCheck: Sendable {
     }
     self.symbols = symbols
     self.problems = Set(problems).sorted { ($0.location, $0.what) < ($1.location, $1.what) }
+    changes = LinuxCopy(sources, index, conditions).changes
     self.remarks = Set(remarks).sorted { ($0.location, $0.what) < ($1.location, $1.what) }
   }
 
@@ -93,6 +96,11 @@ public struct AppCheck: Sendable {
   }
 
   // MARK: Which style
+
+  /// Modules that can be imported on Linux.
+  static func linuxModules(_ hindrances: LinuxHindrances) -> Set<String> {
+    toolchain.union(hindrances.modules).union(VendorAPI.all.values.flatMap(\.modules))
+  }
 
   /// The rest of what the toolchain brings on Linux.
   private static let toolchain: Set<String> = [

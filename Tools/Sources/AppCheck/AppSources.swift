@@ -25,6 +25,8 @@ public struct AppSources {
       let location = converter.location(for: node.positionAfterSkippingLeadingTrivia)
       return CodeLocation(file: path, line: location.line, column: location.column)
     }
+
+    func line(at offset: Int) -> Int { converter.location(for: AbsolutePosition(utf8Offset: offset)).line }
   }
 
   let files: [File]

@@ -23,6 +23,7 @@ public struct CheckReport: Sendable {
       if !found.isEmpty { lines += ["", title + " (\(found.count))"] + found }
     }
     part("Cannot work", check.problems.map(Self.line))
+    part("Changed in the copy that `koine linux` writes", Self.lines(ofChanges: check.changes))
     part("Kept without effect", check.symbols.filter { $0.status == .recorded }.map(Self.line))
     part(
       "To be known",
@@ -41,6 +42,22 @@ public struct CheckReport: Sendable {
       + (check.problems.count == 1 ? "line" : "lines") + " cannot work"
   }
 
+  /// Like changes in one line, with their first places.
+  private static func lines(ofChanges changes: [Problem]) -> [String] {
+    let groups = Dictionary(grouping: changes) { $0.what + " -> " + $0.instead }
+    return groups.sorted { $0.value[0].location < $1.value[0].location }.map { title, changes in
+      "  \(title)  " + places(changes.map(\.location))
+    }
+  }
+
+  private static func places(_ locations: [CodeLocation]) -> String {
+    var lines: [String] = []
+    for location in locations where lines.last != "\(location.file):\(location.line)" {
+      lines.append("\(location.file):\(location.line)")
+    }
+    return lines.prefix(3).joined(separator: " ") + (lines.count > 3 ? " and \(lines.count - 3) more" : "")
+  }
+
   private static func line(_ problem: Problem) -> String {
     guard !problem.instead.isEmpty else { return "  \(problem.location): \(problem.what)" }
     let isReason = problem.kind == .unavailable || problem.instead.hasPrefix("there is")
@@ -49,14 +66,8 @@ public struct CheckReport: Sendable {
 
   /// A symbol and its first places.
   private static func line(_ symbol: AppCheck.Symbol) -> String {
-    var lines: [String] = []
-    for location in symbol.places where lines.last != "\(location.file):\(location.line)" {
-      lines.append("\(location.file):\(location.line)")
-    }
-    let shown = lines.prefix(3).joined(separator: " ")
-    let more = lines.count > 3 ? " and \(lines.count - 3) more" : ""
     let name = symbol.name + (symbol.isCertain ? "" : " (by its name)")
-    return "  \(name)  \(shown)\(more)" + (symbol.why.map { "; " + $0 } ?? "")
+    return "  \(name)  \(places(symbol.places))" + (symbol.why.map { "; " + $0 } ?? "")
   }
 
   // MARK: As JSON
@@ -65,7 +76,7 @@ public struct CheckReport: Sendable {
     get throws {
       let file = File(
         path: check.path, files: check.fileCount, styles: check.styles.map(\.rawValue), canWork: check.canWork,
-        problems: check.problems.map(Line.init), remarks: check.remarks.map(Line.init),
+        problems: check.problems.map(Line.init), changes: check.changes.map(Line.init), remarks: check.remarks.map(Line.init),
         symbols: check.symbols.map(Entry.init),
         rows: target.map { target in check.rows.map { JSONRow($0, check.styles + [target]) } })
       let encoder = JSONEncoder()
@@ -79,7 +90,7 @@ public struct CheckReport: Sendable {
     let files: Int
     let styles: [String]
     let canWork: Bool
-    let problems, remarks: [Line]
+    let problems, changes, remarks: [Line]
     let symbols: [Entry]
     let rows: [JSONRow]?
   }

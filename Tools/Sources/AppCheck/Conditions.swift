@@ -16,6 +16,13 @@ struct Conditions {
     return active
   }
 
+  /// The clause that is compiled, if that is known.
+  func certain(_ node: IfConfigDeclSyntax) -> IfConfigClauseSyntax? {
+    let active = active(node)
+    guard active.count == 1, let only = active.first, only.condition.map(holds) ?? true == true else { return nil }
+    return only
+  }
+
   /// nil: not known, as `DEBUG`.
   func holds(_ condition: ExprSyntax) -> Bool? {
     if let sequence = condition.as(SequenceExprSyntax.self) { return holds(Array(sequence.elements)) }
@@ -68,7 +75,7 @@ struct Conditions {
 
 /// A visitor that skips code that is not compiled on Linux.
 class LinuxVisitor: SyntaxVisitor {
-  private let conditions: Conditions
+  let conditions: Conditions
 
   init(_ conditions: Conditions) {
     self.conditions = conditions

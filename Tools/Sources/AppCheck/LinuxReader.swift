@@ -31,24 +31,31 @@ final class LinuxReader: LinuxVisitor {
 
   override func visit(_ node: AttributeSyntax) -> SyntaxVisitorContinueKind {
     let name = node.attributeName.trimmedDescription
-    if let row = hindrances.rows.first(where: { $0.attributes?.contains(name) == true }),
-      name != "main" || isOfAppDelegate(node)
-    {
-      add("@\(name)", row, at: node)
-    }
+    if let row = hindrances.rows.first(where: { $0.attributes?.contains(name) == true }) { add("@\(name)", row, at: node) }
     return .visitChildren
-  }
-
-  /// Whether an attribute is that of an app's delegate. `@main` of other types is the entry of a program, which works.
-  private func isOfAppDelegate(_ node: AttributeSyntax) -> Bool {
-    guard let owner = node.parent?.parent?.as(ClassDeclSyntax.self) else { return false }
-    return owner.inheritanceClause?.inheritedTypes.contains { $0.type.trimmedDescription == "UIApplicationDelegate" }
-      == true
   }
 
   override func visit(_ node: MacroExpansionExprSyntax) -> SyntaxVisitorContinueKind {
     let name = node.macroName.text
     if let row = hindrances.rows.first(where: { $0.macros?.contains(name) == true }) { add("#\(name)", row, at: node) }
+    return .visitChildren
+  }
+
+  /// The requirements that `koine linux` cannot make ordinary ones with a default.
+  override func visit(_ node: ProtocolDeclSyntax) -> SyntaxVisitorContinueKind {
+    for member in node.memberBlock.members {
+      let isOptional: Bool
+      if let function = member.decl.as(FunctionDeclSyntax.self) {
+        isOptional = function.isOptionalRequirement && LinuxEditor.emptyBody(function) == nil
+      } else {
+        isOptional = member.decl.as(VariableDeclSyntax.self)?.modifiers.contains { $0.name.text == "optional" } == true
+      }
+      guard isOptional else { continue }
+      problems.append(
+        Problem(
+          .linux, at: file.location(of: member), "an optional requirement with a result that cannot be nil",
+          instead: "an optional result, or a requirement with a default in an extension"))
+    }
     return .visitChildren
   }
 

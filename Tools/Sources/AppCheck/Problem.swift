@@ -11,6 +11,8 @@ public struct Problem: Hashable, Sendable {
     case linux
     /// A callback that Koine never calls.
     case callback
+    /// Code that does not compile on Linux as it is, and does in the copy that `koine linux` writes.
+    case rewritten
   }
 
   public let kind: Kind

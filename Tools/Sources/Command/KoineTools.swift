@@ -4,5 +4,5 @@ import ArgumentParser
 @main
 struct KoineTools: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "koine", abstract: "Tools for people that bring an app to Koine.", subcommands: [Check.self])
+    commandName: "koine", abstract: "Tools for people that bring an app to Koine.", subcommands: [Check.self, Linux.self])
 }

@@ -1,0 +1,270 @@
+import Foundation
+import KoinePorting
+import SwiftSyntax
+
+/// The copy of an app's sources that Linux compiles.
+///
+/// The app's files stay as they are. In the copy, attributes of Objective-C are left out, `#selector` is a `Selector` that a generated
+/// switch of each class performs, and imports fit the modules here. Lines and columns are those of the app's files (`#sourceLocation`).
+public struct LinuxCopy {
+  public struct File: Sendable {
+    /// Of the app's file.
+    public let path: String
+    public let text: String
+  }
+
+  public let files: [File]
+  /// What was changed, in source order.
+  public let changes: [Problem]
+  /// Modules of Koine that the copy imports, which its target has to name as products.
+  public let modules: [String]
+
+  public init(_ sources: AppSources) {
+    let hindrances = LinuxHindrances.current
+    let conditions = Conditions(modules: AppCheck.linuxModules(hindrances))
+    self.init(sources, AppIndex(sources, conditions), conditions)
+  }
+
+  init(_ sources: AppSources, _ index: AppIndex, _ conditions: Conditions) {
+    let selectors = SelectorIndex(sources, conditions)
+    let performing = PerformingClasses(selectors, index)
+    let hindrances = LinuxHindrances.current
+    var files: [File] = []
+    var changes: [Problem] = []
+    var modules: Set<String> = []
+    for file in sources.files {
+      let editor = LinuxEditor(file, index, selectors, conditions)
+      editor.walk(file.tree)
+      let generated = performing.code(of: file)
+      let imports = Imports(file, index, editor, needsSelectors: generated.needsSelectors)
+      files.append(
+        File(
+          path: file.path,
+          text: Self.text(
+            of: file, editor.edits + generated.edits, imports: imports.added, end: editor.additions + generated.end)))
+      changes += editor.edits.compactMap(\.problem) + imports.changes
+      modules.formUnion(imports.added)
+      modules.formUnion(index.modules(of: file.path).map { hindrances.renames[$0] ?? $0 })
+    }
+    self.files = files
+    self.changes = Set(changes).sorted { ($0.location, $0.what) < ($1.location, $1.what) }
+    self.modules = modules.filter { hindrances.modules.contains($0) || $0.hasPrefix("Koine") }.sorted()
+  }
+
+  private static func text(of file: AppSources.File, _ edits: [LinuxEdit], imports: [String], end: [String]) -> String {
+    let source = file.tree.description
+    var text = imports.map { "import " + $0 }.joined(separator: "; ")
+    if !text.isEmpty { text += "\n" }
+    text += "\(directive(file.path, 1))\n" + LinuxEdit.apply(edits, to: source)
+    guard !end.isEmpty else { return text }
+    if !text.hasSuffix("\n") { text += "\n" }
+    return text + (["#sourceLocation()", ""] + end).joined(separator: "\n") + "\n"
+  }
+
+  // MARK: Writing
+
+  /// What keeps the copy from being written.
+  public struct Failure: Error, Hashable, CustomStringConvertible {
+    public let description: String
+  }
+
+  /// In the output folder: the paths of all files that the copy consists of, so that a later copy removes what the app no longer has.
+  private static let listName = ".koine-linux"
+
+  /// Writes the sources, and the app's other files, such as an `Info.plist`, into a folder.
+  ///
+  /// A file whose text is the same is not written, so that a build does not compile it again.
+  /// - Parameters:
+  ///   - folder: the app's folder, as it was given for the sources.
+  ///   - output: a folder that does not exist, is empty, or has an earlier copy.
+  public func write(from folder: String, to output: String) throws(Failure) {
+    do { try writeFiles(from: folder, to: output) } catch let failure as Failure { throw failure } catch {
+      throw Failure(description: "cannot write to '\(output)': \(error.localizedDescription)")
+    }
+  }
+
+  private func writeFiles(from folder: String, to output: String) throws {
+    let manager = FileManager.default
+    let (inner, outer) = (URL(fileURLWithPath: output).path, URL(fileURLWithPath: folder).path)
+    if inner.hasPrefix(outer + "/"), !inner.dropFirst(outer.count).contains("/.") {
+      throw Failure(description: "'\(output)' is one of the app's own folders; name another, or a hidden one")
+    }
+    let list = output + "/" + Self.listName
+    let previous = manager.contents(atPath: list).map { String(decoding: $0, as: UTF8.self).split(separator: "\n") }
+    if previous == nil, let there = try? manager.contentsOfDirectory(atPath: output), !there.isEmpty {
+      throw Failure(description: "'\(output)' has files that are not of a copy; name another folder")
+    }
+    let others = Self.otherFiles(in: folder)
+    // Another name than the app's file has: the compiler warns where two files of one name give the same `#fileID`.
+    let sources = files.map { file in
+      (name: (Self.relative(file.path, to: folder) as NSString).deletingPathExtension + ".linux.swift", text: file.text)
+    }
+    let names = (sources.map(\.name) + others).sorted()
+    // The list first: after a broken run, the next one knows what is of the copy.
+    try manager.createDirectory(atPath: output, withIntermediateDirectories: true)
+    let all = Set(names).union((previous ?? []).map(String.init))
+    try Data(all.sorted().joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: list))
+    for name in all.subtracting(names) { try? manager.removeItem(atPath: output + "/" + name) }
+    for (name, text) in sources {
+      let path = output + "/" + name
+      guard manager.contents(atPath: path) != Data(text.utf8) else { continue }
+      try manager.createDirectory(
+        atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+      try? manager.removeItem(atPath: path)
+      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    }
+    for name in others {
+      let (from, to) = (folder + "/" + name, output + "/" + name)
+      guard !manager.contentsEqual(atPath: from, andPath: to) else { continue }
+      try manager.createDirectory(atPath: (to as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+      try? manager.removeItem(atPath: to)
+      try manager.copyItem(atPath: from, toPath: to)
+    }
+    try Data(names.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: list))
+  }
+
+  private static func relative(_ path: String, to folder: String) -> String {
+    let prefix = folder.hasSuffix("/") ? folder : folder + "/"
+    return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : (path as NSString).lastPathComponent
+  }
+
+  /// Files that are not Swift sources, but for those that only Apple's tools read.
+  private static func otherFiles(in folder: String) -> [String] {
+    let root = URL(fileURLWithPath: folder)
+    guard
+      let found = FileManager.default.enumerator(
+        at: root, includingPropertiesForKeys: [.isRegularFileKey], options: [.skipsHiddenFiles])
+    else { return [] }
+    var names: [String] = []
+    for case let url as URL in found {
+      if appleOnly.contains(url.pathExtension) {
+        found.skipDescendants()
+      } else if url.pathExtension != "swift", (try? url.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true {
+        names.append(relative(url.path, to: root.path))
+      }
+    }
+    return names.sorted()
+  }
+
+  private static let appleOnly: Set<String> = [
+    "storyboard", "xib", "xcassets", "xcodeproj", "xcworkspace", "xcdatamodeld", "entitlements", "metal", "framework",
+    "xcframework", "pbxproj", "modulemap", "h", "m", "mm",
+  ]
+
+  static func directive(_ path: String, _ line: Int) -> String {
+    let escaped = path.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    return "#sourceLocation(file: \"\(escaped)\", line: \(line))"
+  }
+}
+
+/// Imports that a file misses here, because on Apple's systems another module brings them along.
+private struct Imports {
+  let added: [String]
+  let changes: [Problem]
+
+  init(_ file: AppSources.File, _ index: AppIndex, _ editor: LinuxEditor, needsSelectors: Bool) {
+    let hindrances = LinuxHindrances.current
+    var there = Set(index.modules(of: file.path).map { hindrances.renames[$0] ?? $0 })
+    let vendors = VendorAPI.all.values.flatMap(\.modules)
+    if !there.isDisjoint(with: vendors) { there.formUnion(Self.vendorsBring) }
+    if there.contains("KoineFoundation") { there.formUnion(["Combine", "FoundationNetworking"]) }
+    if there.contains("AVFAudio") { there.insert("AVFoundation") }
+    var wanted: [String: String] = [:]  // by module: the name that asks for it
+    for name in editor.mentions.sorted() {
+      if let module = hindrances.homes[name], wanted[module] == nil { wanted[module] = name }
+    }
+    if needsSelectors { wanted["UIKit"] = wanted["UIKit"] ?? "Selector" }
+    let missing = wanted.filter { !there.contains($0.key) }.sorted { $0.key < $1.key }
+    let start = CodeLocation(file: file.path, line: 1, column: 1)
+    added = missing.map(\.key)
+    changes = missing.map { module, name in
+      Problem(.rewritten, at: start, "\(name) without its module", instead: "import \(module)")
+    }
+  }
+
+  /// Each vendor's module here re-exports these.
+  private static let vendorsBring = ["UIKit", "AVFoundation", "CoreMedia", "CoreVideo", "FoundationNetworking"]
+}
+
+/// The classes of an app that perform selectors, and the code that does it.
+private struct PerformingClasses {
+  struct Code {
+    var edits: [LinuxEdit] = []
+    var end: [String] = []
+    var needsSelectors: Bool { !edits.isEmpty || !end.isEmpty }
+  }
+
+  private let selectors: SelectorIndex
+  /// By class: the extensions whose methods it performs, by their numbers.
+  private var extensions: [Int: [Int]] = [:]
+  private var performing: Set<Int> = []
+
+  init(_ selectors: SelectorIndex, _ index: AppIndex) {
+    self.selectors = selectors
+    for (number, one) in selectors.classes.enumerated() where !one.performsAlready {
+      let above = Self.platformLine(index.foreignParents(of: one.name))
+      let found = selectors.extensions(of: one, foreignParents: above).filter {
+        selectors.extensions[$0].methods.contains { $0.hindrance == nil }
+      }
+      extensions[number] = found
+      if !found.isEmpty || one.body.methods.contains(where: { $0.hindrance == nil }) { performing.insert(number) }
+    }
+  }
+
+  /// Classes of the platform and those above them.
+  private static func platformLine(_ parents: [String]) -> [String] {
+    var line: [String] = []
+    var waiting = parents
+    while let next = waiting.popLast() {
+      guard !line.contains(next) else { continue }
+      line.append(next)
+      waiting += VendorAPI.platform.types[next]?.parents ?? []
+    }
+    return line
+  }
+
+  private func performs(_ one: SelectorIndex.Class?) -> Bool {
+    guard let one else { return false }
+    return one.performsAlready
+      || performing.contains { selectors.classes[$0].name == one.name && selectors.classes[$0].file == one.file }
+      || performs(selectors.superclass(of: one))
+  }
+
+  func code(of file: AppSources.File) -> Code {
+    var code = Code()
+    for number in performing.sorted() where selectors.classes[number].file == file.path {
+      let one = selectors.classes[number]
+      let isOverride = performs(selectors.superclass(of: one))
+      if !isOverride {
+        code.edits.append(
+          LinuxEdit(
+            one.conformanceOffset..<one.conformanceOffset, (one.hasParents ? ", " : ": ") + "SelectorPerforming"))
+      }
+      var rest = (extensions[number] ?? []).map { "\(Self.partName($0))(selector, sender: sender)" }
+      if isOverride { rest.append("super.performSelector(selector, sender: sender)") }
+      let lines = Self.function(
+        one.access + (isOverride ? "override " : ""), "performSelector", one.body.methods,
+        otherwise: rest.isEmpty ? "false" : rest.joined(separator: " || "))
+      let line = file.line(at: one.body.end)
+      let text = (["", "#sourceLocation()"] + lines.map { "  " + $0 } + [LinuxCopy.directive(file.path, line), ""])
+      code.edits.append(LinuxEdit(one.body.end..<one.body.end, text.joined(separator: "\n")))
+    }
+    let used = Set(performing.flatMap { extensions[$0] ?? [] })
+    for number in used.sorted() where selectors.extensions[number].file == file.path {
+      let block = selectors.extensions[number]
+      code.end += ["extension \(block.type) {"]
+      code.end += Self.function("", Self.partName(number), block.methods, otherwise: "false").map { "  " + $0 } + ["}"]
+    }
+    return code
+  }
+
+  private static func partName(_ number: Int) -> String { "performSelectorOfExtension\(number + 1)" }
+
+  private static func function(_ modifiers: String, _ name: String, _ methods: [SelectorMethod], otherwise: String) -> [String] {
+    let head = "\(modifiers)@MainActor func \(name)(_ selector: Selector, sender: Any?) -> Bool {"
+    let callable = methods.filter { $0.hindrance == nil }
+    guard !callable.isEmpty else { return [head, "  \(otherwise)", "}"] }
+    return [head, "  switch selector.name {"] + callable.flatMap(\.lines).map { "  " + $0 }
+      + ["  default: return \(otherwise)", "  }", "}"]
+  }
+}
