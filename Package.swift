@@ -47,7 +47,8 @@ let asAppsAre: [SwiftSetting] = [.swiftLanguageMode(Context.environment["KOINE_A
 /// An app of `Samples/apps`, in the copy that `koine linux` has written of it (Scripts/check-linux).
 func referenceApp(_ name: String, in folder: String, dependencies: [Target.Dependency]) -> Target {
   .target(
-    name: name, dependencies: dependencies + ["UIKit", "AVFoundation", "Combine"], path: "Samples/apps/.koine/" + folder,
+    name: name, dependencies: dependencies + ["UIKit", "AVFoundation", "Combine"],
+    path: "Samples/apps/.koine/" + folder,
     swiftSettings: asAppsAre)
 }
 

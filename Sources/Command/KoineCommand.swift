@@ -5,5 +5,7 @@ import ArgumentParser
 struct KoineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "koine", abstract: "Real-time calls in four vendors' words.", version: "0.1.0",
-    subcommands: [Demo.self, Conformance.self, Serve.self, Rooms.self, Record.self, Token.self, Map.self, Check.self, Linux.self])
+    subcommands: [
+      Demo.self, Conformance.self, Serve.self, Rooms.self, Record.self, Token.self, Map.self, Check.self, Linux.self,
+    ])
 }

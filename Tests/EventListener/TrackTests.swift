@@ -98,7 +98,7 @@ import WebRTC
     let (ana, told) = environment.meeting("Ana")
     ana.join()
     await environment.run()
-    let view = RTCMTLVideoView()
+    let view = await RTCMTLVideoView()
     let track = try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first)
     let sound = try #require(told.streams.compactMap { $0.track as? RTCAudioTrack }.first)
     #expect(track.source.state == .live)

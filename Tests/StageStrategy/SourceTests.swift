@@ -133,7 +133,7 @@ import Testing
     typealias Preference = IVSLocalStageStreamVideoConfiguration.DegradationPreference
     var seen: [Preference: (width: Int, frames: Int)] = [:]
     let ben = Session(JoinRequest(room: "tea", name: "Ben"), in: environment.world)
-    let view = VideoView()
+    let view = await VideoView()
     ben.observe { [weak ben] event in
       if case .streamAdded(let stream, let owner) = event, !owner.isLocal, stream.kind == .camera {
         ben?.attach(view, to: stream.id)

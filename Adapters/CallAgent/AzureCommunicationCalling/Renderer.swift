@@ -91,7 +91,10 @@ public final class VideoStreamRenderer: NSObject, @unchecked Sendable {  // ever
 
   /// - Throws: `multipleViewsNotSupported` the second time.
   public func createView(withOptions options: CreateViewOptions?) throws -> RendererView {
-    let view = RendererView(scalingMode: options?.scalingMode ?? .crop) { [weak self] in self?.rendered($0) }
+    let scalingMode = options?.scalingMode ?? .crop
+    let view = UIView.makeOnAnyThread {
+      RendererView(scalingMode: scalingMode) { [weak self] in self?.rendered($0) }
+    }
     let refusal = state.withLock { state -> NSError? in
       if state.isDisposed { return CallingCommunicationErrors([]).error("the renderer is disposed") }
       if state.view != nil {
@@ -166,13 +169,13 @@ public final class RendererView: VideoView {
   nonisolated private let settings: Lock<Settings>
   nonisolated private let rendered: @Sendable (VideoFrame) -> Void
 
-  nonisolated init(scalingMode: ScalingMode, rendered: @escaping @Sendable (VideoFrame) -> Void) {
+  init(scalingMode: ScalingMode, rendered: @escaping @Sendable (VideoFrame) -> Void) {
     settings = Lock(Settings(scalingMode: scalingMode))
     self.rendered = rendered
     super.init(frame: .zero)
   }
 
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   nonisolated public func update(scalingMode: ScalingMode) { settings.withLock { $0.scalingMode = scalingMode } }
   nonisolated public func isRendering() -> Bool { !settings.withLock { $0.isStopped } && lastFrame != nil }

@@ -15,9 +15,9 @@ public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
   }
   nonisolated private let settings = Lock(Settings())
 
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public convenience init() { self.init(frame: .zero) }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public override init(frame: CGRect) { super.init(frame: frame) }
+  public convenience init() { self.init(frame: .zero) }
+  public required init?(coder: NSCoder) { nil }
 
   public var videoContentMode: UIView.ContentMode {
     get { contentMode }

@@ -15,9 +15,9 @@ public final class DefaultVideoRenderView: VideoView, VideoRenderView {
   nonisolated private let isMirrored = Lock(false)
   nonisolated private let pool = FramePool(limit: 4)
 
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public convenience init() { self.init(frame: .zero) }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public override init(frame: CGRect) { super.init(frame: frame) }
+  public convenience init() { self.init(frame: .zero) }
+  public required init?(coder: NSCoder) { nil }
 
   /// Left and right exchanged, from the next picture on; for showing people themselves.
   nonisolated public var mirror: Bool {

@@ -13,7 +13,7 @@ public final class IVSImagePreviewView: VideoView {
   private static let pool = FramePool(limit: 0)
 
   /// - Parameter end: called when the view goes.
-  nonisolated init(
+  init(
     _ aspectMode: IVSBroadcastConfiguration.AspectMode, isMirrored: Bool, end: @escaping @Sendable () -> Void
   ) {
     mirrored = Lock(isMirrored)
@@ -22,7 +22,7 @@ public final class IVSImagePreviewView: VideoView {
     super.init(frame: .zero)
   }
 
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   deinit { end() }
 

@@ -62,7 +62,9 @@ public class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  //
   func makePreview(_ aspectMode: IVSBroadcastConfiguration.AspectMode) -> IVSImagePreviewView {
     let feed = PreviewFeed()
     // The view keeps its device: an app may hold nothing but the view.
-    let view = IVSImagePreviewView(aspectMode, isMirrored: isMirroredInPreviews) { [self] in detach(feed) }
+    let view = UIView.makeOnAnyThread { [self] in
+      IVSImagePreviewView(aspectMode, isMirrored: isMirroredInPreviews) { [self] in detach(feed) }
+    }
     feed.show(in: view)
     attach(feed)
     return view

@@ -64,7 +64,8 @@ final class JoinViewController: ScreenViewController {
     show(model.$phase, in: statusLabel) { CallText.ofPhase($0) }
     show(model.$notice, in: noticeLabel) { $0 }
     show(model.$caller, in: callerLabel) { $0.map { "\($0) is calling…" } }
-    addButtons([("Sign in", #selector(signInTapped)), ("Join", #selector(joinTapped)), ("Call", #selector(callTapped))], y: 200)
+    addButtons(
+      [("Sign in", #selector(signInTapped)), ("Join", #selector(joinTapped)), ("Call", #selector(callTapped))], y: 200)
     addButtons([("Accept", #selector(acceptTapped)), ("Decline", #selector(declineTapped))], y: 240)
     model.askForPermissions()
   }

@@ -3,7 +3,7 @@ import AzureCommunicationCalling
 import Foundation
 
 /// Sends a slide, a page in one colour, as the shared screen, five times a second.
-final class SlideShare: NSObject, ScreenShareOutgoingVideoStreamDelegate {
+final class SlideShare: NSObject, ScreenShareOutgoingVideoStreamDelegate, @unchecked Sendable {
   let stream: ScreenShareOutgoingVideoStream
   private let slide: CVPixelBuffer
   private let clock: any Clock<Duration>

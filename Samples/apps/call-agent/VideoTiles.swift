@@ -43,5 +43,6 @@ final class VideoTiles: NSObject, ObservableObject, RendererDelegate {
 
 /// Goes on on the main thread: the SDK promises no thread for its callbacks.
 func onMain(_ body: @escaping () -> Void) {
-  DispatchQueue.main.async(execute: body)
+  nonisolated(unsafe) let body = body
+  DispatchQueue.main.async { body() }
 }

@@ -29,7 +29,9 @@ final class JoinViewController: UIViewController {
     messageLabel.frame = CGRect(x: 8, y: 40, width: 784, height: 16)
     hintLabel.frame = CGRect(x: 8, y: 64, width: 784, height: 16)
     for subview: UIView in [messageLabel, hintLabel, callScreen.view] { view.addSubview(subview) }
-    for (index, (title, action)) in [("Join", #selector(joinTapped)), ("Rejoin", #selector(self.rejoinTapped))].enumerated() {
+    for (index, (title, action)) in [("Join", #selector(joinTapped)), ("Rejoin", #selector(self.rejoinTapped))]
+      .enumerated()
+    {
       let button = UIButton(frame: CGRect(x: 8 + 88 * CGFloat(index), y: 96, width: 80, height: 24))
       button.setTitle(title, for: .normal)
       button.addTarget(self, action: action, for: .touchUpInside)

@@ -7,7 +7,7 @@ import UIKit
 ///
 /// There is no chat: a stage of this generation carries no messages. An app that wants one takes the vendor's separate
 /// chat SDK, with a room and a token of its own.
-final class StageModel: NSObject, ObservableObject {
+final class StageModel: NSObject, ObservableObject, @unchecked Sendable {  // used on the main thread
   @Published private(set) var phase = StagePhase.idle
   @Published private(set) var members: [Member] = []
   @Published private(set) var tiles: [Tile] = []
@@ -276,12 +276,16 @@ extension StageModel: IVSStageRenderer {
 extension StageModel: IVSErrorDelegate {
   /// On any thread.
   func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+    let isCamera = source is IVSCamera
+    let isMicrophone = source is IVSMicrophone
     DispatchQueue.main.async { [weak self] in
       guard let self else { return }
-      switch source {
-      case is IVSCamera: deviceProblem = deviceProblem ?? StageText.cameraFails
-      case is IVSMicrophone: deviceProblem = deviceProblem ?? StageText.microphoneFails
-      default: networkProblem = StageText.text(for: error)
+      if isCamera {
+        deviceProblem = deviceProblem ?? StageText.cameraFails
+      } else if isMicrophone {
+        deviceProblem = deviceProblem ?? StageText.microphoneFails
+      } else {
+        networkProblem = StageText.text(for: error)
       }
     }
   }

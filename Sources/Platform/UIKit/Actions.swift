@@ -61,7 +61,9 @@ public protocol SelectorPerforming: AnyObject {
   }
 
   private static func perform(_ selector: Selector, on target: AnyObject, sender: Any?) -> Bool {
-    if let performer = target as? any SelectorPerforming, performer.performSelector(selector, sender: sender) { return true }
+    if let performer = target as? any SelectorPerforming, performer.performSelector(selector, sender: sender) {
+      return true
+    }
     return performOwn(selector, on: target)
   }
 
@@ -285,7 +287,8 @@ extension NotificationCenter {
     let observation = SelectorObservation(target, selector)
     let token = addObserver(forName: name, object: object, queue: nil) { observation.perform($0) }
     SelectorObservation.Registry.shared.add(
-      SelectorObservation.Entry(center: self, observation: observation, name: name, object: object as AnyObject?, token: token))
+      SelectorObservation.Entry(
+        center: self, observation: observation, name: name, object: object as AnyObject?, token: token))
   }
 
   /// Ends all observations of an object by selectors.
@@ -296,7 +299,8 @@ extension NotificationCenter {
   /// Ends an object's observations by selectors that have a name or a sender.
   /// - Parameter aName: nil: those of all names.
   /// - Parameter anObject: nil: those of all senders.
-  public func removeObserver(_ observer: any SelectorPerforming, name aName: Notification.Name?, object anObject: Any?) {
+  public func removeObserver(_ observer: any SelectorPerforming, name aName: Notification.Name?, object anObject: Any?)
+  {
     let object = anObject as AnyObject?
     SelectorObservation.Registry.shared.remove(observer, from: self) { entry in
       (aName == nil || entry.name == aName) && (object == nil || entry.object === object)
@@ -366,7 +370,8 @@ extension Timer {
   ///   - aTarget: must perform selectors (`SelectorPerforming`).
   @discardableResult
   public class func scheduledTimer(
-    timeInterval ti: TimeInterval, target aTarget: Any, selector aSelector: Selector, userInfo: Any?, repeats yesOrNo: Bool
+    timeInterval ti: TimeInterval, target aTarget: Any, selector aSelector: Selector, userInfo: Any?,
+    repeats yesOrNo: Bool
   ) -> Timer {
     let timer = Timer(timeInterval: ti, target: aTarget, selector: aSelector, userInfo: userInfo, repeats: yesOrNo)
     RunLoop.current.add(timer, forMode: .default)
@@ -376,7 +381,8 @@ extension Timer {
   /// A timer that calls a method once it is added to the main run loop.
   /// - Parameter userInfo: not kept, because a timer of Foundation on Linux has no place for it.
   public convenience init(
-    timeInterval ti: TimeInterval, target aTarget: Any, selector aSelector: Selector, userInfo: Any?, repeats yesOrNo: Bool
+    timeInterval ti: TimeInterval, target aTarget: Any, selector aSelector: Selector, userInfo: Any?,
+    repeats yesOrNo: Bool
   ) {
     nonisolated(unsafe) let target = aTarget as AnyObject
     self.init(timeInterval: ti, repeats: yesOrNo) { timer in

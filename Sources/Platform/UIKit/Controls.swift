@@ -44,10 +44,10 @@ open class UIButton: UIControl {
   private var images: [State: UIImage] = [:]
   private var colors: [State: UIColor] = [:]
 
-  nonisolated public override init(frame: CGRect) {
+  public override init(frame: CGRect) {
     buttonType = .custom
     super.init(frame: frame)
-    setUp { addParts() }
+    addParts()
   }
   public init(type buttonType: ButtonType) {
     self.buttonType = buttonType
@@ -67,7 +67,7 @@ open class UIButton: UIControl {
     self.configuration = configuration
     apply(primaryAction)
   }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   private func addParts() {
     titleLabel?.font = UIFont.systemFont(ofSize: UIFont.buttonFontSize)
@@ -143,10 +143,10 @@ open class UIButton: UIControl {
 open class UISwitch: UIControl {
   open var isOn = false
   open var onTintColor: UIColor? = .systemGreen
-  nonisolated public override init(frame: CGRect) {
+  public override init(frame: CGRect) {
     super.init(frame: CGRect(origin: frame.origin, size: CGSize(width: 51, height: 31)))
   }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   public func setOn(_ on: Bool, animated: Bool) { isOn = on }
   open override var intrinsicContentSize: CGSize { CGSize(width: 51, height: 31) }
@@ -175,8 +175,8 @@ open class UISlider: UIControl {
     set { own = min(max(newValue, minimumValue), max(minimumValue, maximumValue)) }
   }
   open var isContinuous = true
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public override init(frame: CGRect) { super.init(frame: frame) }
+  public required init?(coder: NSCoder) { nil }
 
   open func setValue(_ value: Float, animated: Bool) { self.value = value }
   /// As when a person moves the slider.
@@ -206,8 +206,8 @@ open class UISegmentedControl: UIControl {
     titles = (items ?? []).map { $0 as? String }
     super.init(frame: .zero)
   }
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public override init(frame: CGRect) { super.init(frame: frame) }
+  public required init?(coder: NSCoder) { nil }
 
   public var numberOfSegments: Int { titles.count }
   open func titleForSegment(at segment: Int) -> String? { titles.indices.contains(segment) ? titles[segment] : nil }
@@ -254,12 +254,12 @@ open class UIActivityIndicatorView: UIView {
     super.init(frame: CGRect(x: 0, y: 0, width: style == .large ? 37 : 20, height: style == .large ? 37 : 20))
     show()
   }
-  nonisolated public override init(frame: CGRect) {
+  public override init(frame: CGRect) {
     style = .medium
     super.init(frame: frame)
-    setUp { show() }
+    show()
   }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   open func startAnimating() {
     isAnimating = true
@@ -284,8 +284,8 @@ open class UIProgressView: UIView {
   open var progress: Float = 0
   open var progressTintColor: UIColor? = .systemBlue
   open var trackTintColor: UIColor? = .systemGray5
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public override init(frame: CGRect) { super.init(frame: frame) }
+  public required init?(coder: NSCoder) { nil }
 
   open func setProgress(_ progress: Float, animated: Bool) { self.progress = progress }
   open override var intrinsicContentSize: CGSize { CGSize(width: Self.noIntrinsicMetric, height: 4) }
@@ -312,8 +312,8 @@ open class UIScrollView: UIView {
   open var showsHorizontalScrollIndicator = true
   open weak var delegate: (any UIScrollViewDelegate)?
 
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public override init(frame: CGRect) { super.init(frame: frame) }
+  public required init?(coder: NSCoder) { nil }
 
   package override var contentOrigin: CGPoint { contentOffset }
 

@@ -124,13 +124,13 @@ open class UIImageView: UIView {
   open var highlightedImage: UIImage?
   open var isHighlighted = false
 
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
+  public override init(frame: CGRect) { super.init(frame: frame) }
   /// As large as the picture.
   public convenience init(image: UIImage?) {
     self.init(frame: CGRect(origin: .zero, size: image?.size ?? .zero))
     self.image = image
   }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   private var shown: UIImage? { isHighlighted ? highlightedImage ?? image : image }
 

@@ -88,7 +88,7 @@ open class UITableViewCell: UIView {
     super.init(frame: CGRect(x: 0, y: 0, width: 320, height: 44))
     addSubview(contentView)
   }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   /// For a table that makes a cell of a registered class. A subclass with the two designated inits, or none, inherits it.
   public required convenience init(reusedAs identifier: String) {
@@ -176,11 +176,11 @@ open class UITableView: UIScrollView {
     self.style = style
     super.init(frame: frame)
   }
-  nonisolated public override init(frame: CGRect) {
+  public override init(frame: CGRect) {
     style = .plain
     super.init(frame: frame)
   }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   private var tableDelegate: (any UITableViewDelegate)? { delegate as? any UITableViewDelegate }
 
@@ -462,14 +462,12 @@ open class UICollectionViewCell: UIView {
   open var isHighlighted = false
   open var backgroundView: UIView?
 
-  nonisolated public override init(frame: CGRect) {
+  public override init(frame: CGRect) {
     super.init(frame: frame)
-    setUp {
-      contentView.frame = bounds
-      addSubview(contentView)
-    }
+    contentView.frame = bounds
+    addSubview(contentView)
   }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   /// For a collection that makes a cell of a registered class. A subclass with the two designated inits, or none, inherits it.
   public required convenience init(reusedAs identifier: String) {
@@ -488,7 +486,7 @@ open class UICollectionViewCell: UIView {
 @preconcurrency @MainActor
 open class UICollectionViewLayout: NSObject {
   public internal(set) weak var collectionView: UICollectionView?
-  public nonisolated override init() { super.init() }
+  public override init() { super.init() }
   open func prepare() {}
   open func invalidateLayout() { collectionView?.setNeedsFrames() }
   open var collectionViewContentSize: CGSize { .zero }
@@ -610,7 +608,7 @@ open class UICollectionView: UIScrollView {
     super.init(frame: frame)
     adopt(layout)
   }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   private func adopt(_ layout: UICollectionViewLayout) {
     layout.collectionView = self

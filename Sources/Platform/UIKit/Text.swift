@@ -95,8 +95,8 @@ open class UILabel: UIView {
   /// The width at which the text was wrapped last; nil: not wrapped.
   private var wrappedWidth: CGFloat?
 
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public override init(frame: CGRect) { super.init(frame: frame) }
+  public required init?(coder: NSCoder) { nil }
 
   private func lines(within width: CGFloat?) -> [Substring] {
     guard let text, !text.isEmpty else { return [] }
@@ -211,8 +211,8 @@ open class UITextField: UIControl {
   /// Whether a person types into the field.
   public var isEditing: Bool { isFirstResponder }
 
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public override init(frame: CGRect) { super.init(frame: frame) }
+  public required init?(coder: NSCoder) { nil }
 
   @discardableResult
   open override func becomeFirstResponder() -> Bool {
@@ -282,15 +282,13 @@ open class UITextView: UIScrollView {
   open var isSelectable = true
   open weak var textDelegate: (any UITextViewDelegate)?
 
-  nonisolated public override init(frame: CGRect) {
+  public override init(frame: CGRect) {
     super.init(frame: frame)
-    setUp {
-      label.numberOfLines = 0
-      label.font = UIFont.systemFont(ofSize: UIFont.systemFontSize)
-      addSubview(label)
-    }
+    label.numberOfLines = 0
+    label.font = UIFont.systemFont(ofSize: UIFont.systemFontSize)
+    addSubview(label)
   }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public required init?(coder: NSCoder) { nil }
 
   private func showText() {
     label.text = text

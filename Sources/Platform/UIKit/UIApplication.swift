@@ -26,13 +26,13 @@ public final class UIApplication: UIResponder {
   /// The application of a machine (not Apple's).
   nonisolated public class func of(_ machine: Machine) -> UIApplication {
     machine.sharedObject {
-      let application = UIApplication(machine)
+      let application = makeOnAnyThread { UIApplication(machine) }
       machine.observe { [weak application] event in application?.handle(event) }
       return application
     }
   }
 
-  nonisolated private init(_ machine: Machine) {
+  private init(_ machine: Machine) {
     state = Lock(machine.isInBackground ? .background : .active)
     super.init()
   }

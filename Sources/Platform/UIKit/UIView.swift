@@ -3,7 +3,16 @@ import Koine
 
 @preconcurrency @MainActor
 open class UIResponder: NSObject {
-  nonisolated public override init() { super.init() }
+  public override init() { super.init() }
+
+  /// Makes a view on the current thread, which need not be the main one: vendors' objects make views on theirs (not Apple's).
+  ///
+  /// No other thread has the new view yet; afterwards, the main actor alone uses it.
+  nonisolated public static func makeOnAnyThread<Responder: UIResponder>(
+    _ make: @escaping @MainActor () -> Responder
+  ) -> Responder {
+    unsafeBitCast(make, to: (() -> Responder).self)()
+  }
 
   public private(set) var isFirstResponder = false
 
@@ -130,26 +139,16 @@ open class UIView: UIResponder {
   private var needsLayout = true
   private var priorities: [UILayoutPriority] = [.defaultLow, .defaultLow, .defaultHigh, .defaultHigh]
 
-  /// On any thread, as vendors' objects make views on theirs. A view with parts of its own is made on the main thread.
-  nonisolated public init(frame: CGRect) {
+  public init(frame: CGRect) {
     self.frame = frame
     appID = World.current?.participantID
     super.init()
   }
 
-  nonisolated public convenience override init() { self.init(frame: .zero) }
+  public convenience override init() { self.init(frame: .zero) }
 
   /// There are no archives of views here.
-  nonisolated public required init?(coder: NSCoder) { nil }
-
-  /// Sets up the parts of a new view.
-  nonisolated func setUp(_ body: @MainActor () -> Void) {
-    // Not only by the thread: other threads serve the main queue while the main thread waits.
-    guard Delivery.main.isCurrent || Thread.isMainThread else {
-      return LayoutProblems.report("\(Self.self) is made on another thread than the main one, and stays empty")
-    }
-    MainActor.assumeIsolated(body)
-  }
+  public required init?(coder: NSCoder) { nil }
 
   open var bounds: CGRect {
     get { CGRect(origin: .zero, size: frame.size) }

@@ -10,8 +10,8 @@ open class VideoView: UIView, VideoSink {
   }
   nonisolated private let shown = Lock(Shown())
 
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public required init?(coder: NSCoder) { nil }
+  public override init(frame: CGRect) { super.init(frame: frame) }
+  public required init?(coder: NSCoder) { nil }
 
   nonisolated open func render(_ frame: VideoFrame) {
     shown.withLock { shown in

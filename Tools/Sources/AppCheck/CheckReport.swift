@@ -76,7 +76,8 @@ public struct CheckReport: Sendable {
     get throws {
       let file = File(
         path: check.path, files: check.fileCount, styles: check.styles.map(\.rawValue), canWork: check.canWork,
-        problems: check.problems.map(Line.init), changes: check.changes.map(Line.init), remarks: check.remarks.map(Line.init),
+        problems: check.problems.map(Line.init), changes: check.changes.map(Line.init),
+        remarks: check.remarks.map(Line.init),
         symbols: check.symbols.map(Entry.init),
         rows: target.map { target in check.rows.map { JSONRow($0, check.styles + [target]) } })
       let encoder = JSONEncoder()

@@ -139,7 +139,9 @@ public struct LinuxCopy {
     for case let url as URL in found {
       if appleOnly.contains(url.pathExtension) {
         found.skipDescendants()
-      } else if url.pathExtension != "swift", (try? url.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true {
+      } else if url.pathExtension != "swift",
+        (try? url.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true
+      {
         names.append(relative(url.path, to: root.path))
       }
     }
@@ -260,7 +262,9 @@ private struct PerformingClasses {
 
   private static func partName(_ number: Int) -> String { "performSelectorOfExtension\(number + 1)" }
 
-  private static func function(_ modifiers: String, _ name: String, _ methods: [SelectorMethod], otherwise: String) -> [String] {
+  private static func function(_ modifiers: String, _ name: String, _ methods: [SelectorMethod], otherwise: String)
+    -> [String]
+  {
     let head = "\(modifiers)@MainActor func \(name)(_ selector: Selector, sender: Any?) -> Bool {"
     let callable = methods.filter { $0.hindrance == nil }
     guard !callable.isEmpty else { return [head, "  \(otherwise)", "}"] }

@@ -16,7 +16,9 @@ struct LinuxEdit {
   static func apply(_ edits: [LinuxEdit], to source: String) -> String {
     var bytes = Array(source.utf8)
     // From the end, so that the offsets of those before stay. Of insertions at one place, the first comes first.
-    for (_, edit) in edits.enumerated().sorted(by: { ($0.element.range.lowerBound, $0.offset) > ($1.element.range.lowerBound, $1.offset) }) {
+    for (_, edit) in edits.enumerated().sorted(by: {
+      ($0.element.range.lowerBound, $0.offset) > ($1.element.range.lowerBound, $1.offset)
+    }) {
       bytes.replaceSubrange(edit.range, with: Array(edit.replacement.utf8))
     }
     return String(decoding: bytes, as: UTF8.self)
@@ -62,7 +64,8 @@ final class LinuxEditor: LinuxVisitor {
     let renamed = hindrances.renames[module]
     guard renamed != nil || (hindrances.modules.contains(module) && node.path.count > 1) else { return .skipChildren }
     // `import os.log`, `import class UIKit.UIView`: modules here have no parts.
-    let start = node.importKindSpecifier?.positionAfterSkippingLeadingTrivia ?? node.path.positionAfterSkippingLeadingTrivia
+    let start =
+      node.importKindSpecifier?.positionAfterSkippingLeadingTrivia ?? node.path.positionAfterSkippingLeadingTrivia
     edits.append(
       LinuxEdit(
         start.utf8Offset..<node.path.endPositionBeforeTrailingTrivia.utf8Offset, renamed ?? module,
@@ -76,7 +79,9 @@ final class LinuxEditor: LinuxVisitor {
 
   override func visit(_ node: AttributeSyntax) -> SyntaxVisitorContinueKind {
     let name = node.attributeName.trimmedDescription
-    guard hindrances.rewrittenAttributes.contains(name), name != "main" || node.isOfAppDelegate else { return .visitChildren }
+    guard hindrances.rewrittenAttributes.contains(name), name != "main" || node.isOfAppDelegate else {
+      return .visitChildren
+    }
     blank(node, "@" + name)
     return .skipChildren
   }
@@ -129,7 +134,9 @@ final class LinuxEditor: LinuxVisitor {
       let name =
         chain.expression.as(MemberAccessExprSyntax.self)?.declName.baseName.text
         ?? chain.expression.as(DeclReferenceExprSyntax.self)?.baseName.text
-      if let name, selectors.optionalRequirements.contains(name), !index.types.values.contains(where: { $0.properties[name] != nil }) {
+      if let name, selectors.optionalRequirements.contains(name),
+        !index.types.values.contains(where: { $0.properties[name] != nil })
+      {
         blank(chain.questionMark, "\(name)?(…)")
       }
     }
@@ -143,7 +150,9 @@ final class LinuxEditor: LinuxVisitor {
     if let accessor = argument.label?.text {
       let property = Self.reference(argument.expression)?.name ?? ""
       let selector = accessor == "setter" ? "set\(property.prefix(1).uppercased())\(property.dropFirst()):" : property
-      edit(node, "Selector(\"\(selector)\")", "#selector(\(accessor): …)", "Selector(\"\(selector)\"), which nothing performs")
+      edit(
+        node, "Selector(\"\(selector)\")", "#selector(\(accessor): …)",
+        "Selector(\"\(selector)\"), which nothing performs")
       return .skipChildren
     }
     guard let reference = Self.reference(argument.expression) else { return .skipChildren }
@@ -163,7 +172,9 @@ final class LinuxEditor: LinuxVisitor {
   }
 
   private static func reference(_ expression: ExprSyntax) -> Reference? {
-    if let node = expression.as(TupleExprSyntax.self), let only = node.elements.first { return reference(only.expression) }
+    if let node = expression.as(TupleExprSyntax.self), let only = node.elements.first {
+      return reference(only.expression)
+    }
     if let node = expression.as(SequenceExprSyntax.self), let first = node.elements.first { return reference(first) }
     if let node = expression.as(AsExprSyntax.self) { return reference(node.expression) }
     if let node = expression.as(OptionalChainingExprSyntax.self) { return reference(node.expression) }

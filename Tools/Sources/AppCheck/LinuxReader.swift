@@ -31,7 +31,9 @@ final class LinuxReader: LinuxVisitor {
 
   override func visit(_ node: AttributeSyntax) -> SyntaxVisitorContinueKind {
     let name = node.attributeName.trimmedDescription
-    if let row = hindrances.rows.first(where: { $0.attributes?.contains(name) == true }) { add("@\(name)", row, at: node) }
+    if let row = hindrances.rows.first(where: { $0.attributes?.contains(name) == true }) {
+      add("@\(name)", row, at: node)
+    }
     return .visitChildren
   }
 

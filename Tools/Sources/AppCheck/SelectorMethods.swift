@@ -105,7 +105,8 @@ struct SelectorMethod {
     switch type {
     case "Any?": []
     case "Any": ["  guard let sender else { return false }"]
-    case "NSNotification": ["  guard let sender = (sender as? Notification).map({ $0 as NSNotification }) else { return false }"]
+    case "NSNotification":
+      ["  guard let sender = (sender as? Notification).map({ $0 as NSNotification }) else { return false }"]
     case _ where type.hasSuffix("?"): ["  let sender = sender as? \(type.dropLast())"]
     default: ["  guard let sender = sender as? \(type) else { return false }"]
     }
@@ -155,7 +156,9 @@ struct SelectorIndex {
 
   /// The app's own class above a class: of the same file, if several have the name.
   func superclass(of one: Class) -> Class? {
-    let found = classes.filter { candidate in one.parents.contains { $0 == candidate.name || $0.hasSuffix("." + candidate.name) } }
+    let found = classes.filter { candidate in
+      one.parents.contains { $0 == candidate.name || $0.hasSuffix("." + candidate.name) }
+    }
     return found.first { $0.file == one.file } ?? found.first
   }
 
@@ -205,7 +208,8 @@ private final class SelectorVisitor: LinuxVisitor {
     let methods = methods(in: node.memberBlock, areExposed: node.attributes.names.contains("objcMembers"))
     let modifiers = node.modifiers.map(\.name.text)
     let inherited = node.inheritanceClause?.inheritedTypes.map { $0.type.trimmedDescription } ?? []
-    let end = node.inheritanceClause?.endPositionBeforeTrailingTrivia
+    let end =
+      node.inheritanceClause?.endPositionBeforeTrailingTrivia
       ?? node.genericParameterClause?.endPositionBeforeTrailingTrivia ?? node.name.endPositionBeforeTrailingTrivia
     classes.append(
       SelectorIndex.Class(
@@ -247,7 +251,9 @@ private final class SelectorVisitor: LinuxVisitor {
   private func methods(in members: MemberBlockItemListSyntax, _ areExposed: Bool) -> [SelectorMethod] {
     members.flatMap { member -> [SelectorMethod] in
       if let alternatives = member.decl.as(IfConfigDeclSyntax.self) {
-        guard let clause = conditions.certain(alternatives), case .decls(let members)? = clause.elements else { return [] }
+        guard let clause = conditions.certain(alternatives), case .decls(let members)? = clause.elements else {
+          return []
+        }
         return methods(in: members, areExposed)
       }
       guard let function = member.decl.as(FunctionDeclSyntax.self) else { return [] }
@@ -260,9 +266,10 @@ private final class SelectorVisitor: LinuxVisitor {
 
 extension AttributeListSyntax {
   var names: Set<String> {
-    Set(compactMap { element in
-      if case .attribute(let attribute) = element { attribute.attributeName.trimmedDescription } else { nil }
-    })
+    Set(
+      compactMap { element in
+        if case .attribute(let attribute) = element { attribute.attributeName.trimmedDescription } else { nil }
+      })
   }
 }
 

@@ -4,5 +4,6 @@ import ArgumentParser
 @main
 struct KoineTools: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "koine", abstract: "Tools for people that bring an app to Koine.", subcommands: [Check.self, Linux.self])
+    commandName: "koine", abstract: "Tools for people that bring an app to Koine.",
+    subcommands: [Check.self, Linux.self])
 }

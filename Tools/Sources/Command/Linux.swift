@@ -43,7 +43,9 @@ struct Linux: ParsableCommand {
       try FileHandle.standardError.write(contentsOf: Data("koine linux: \(error)\n".utf8))
       throw ExitCode(66)
     }
-    print("\(path): \(copy.files.count == 1 ? "1 file" : "\(copy.files.count) files") in \(output), \(copy.changes.count) changes")
+    print(
+      "\(path): \(copy.files.count == 1 ? "1 file" : "\(copy.files.count) files") in \(output), \(copy.changes.count) changes"
+    )
     let products = copy.modules.joined(separator: ", ")
     if !products.isEmpty { print("Products of Koine that it imports: \(products)") }
     guard check.canWork else {

@@ -65,7 +65,8 @@ final class JoinViewController: ScreenViewController, SelectorPerforming {
     show(model.$phase, in: statusLabel) { CallText.ofPhase($0) }
     show(model.$notice, in: noticeLabel) { $0 }
     show(model.$caller, in: callerLabel) { $0.map { "\($0) is calling…" } }
-    addButtons([("Sign in", Selector("signInTapped")), ("Join", Selector("joinTapped")), ("Call", Selector("callTapped"))], y: 200)
+    addButtons(
+      [("Sign in", Selector("signInTapped")), ("Join", Selector("joinTapped")), ("Call", Selector("callTapped"))], y: 200)
     addButtons([("Accept", Selector("acceptTapped")), ("Decline", Selector("declineTapped"))], y: 240)
     model.askForPermissions()
   }
@@ -97,7 +98,7 @@ final class JoinViewController: ScreenViewController, SelectorPerforming {
     default: return false
     }
   }
-#sourceLocation(file: "Samples/apps/call-agent/ScreenViewController.swift", line: 77)
+#sourceLocation(file: "Samples/apps/call-agent/ScreenViewController.swift", line: 78)
 }
 
 /// The people in the call.
@@ -131,5 +132,5 @@ final class ChatViewController: ScreenViewController, SelectorPerforming {
     default: return false
     }
   }
-#sourceLocation(file: "Samples/apps/call-agent/ScreenViewController.swift", line: 100)
+#sourceLocation(file: "Samples/apps/call-agent/ScreenViewController.swift", line: 101)
 }

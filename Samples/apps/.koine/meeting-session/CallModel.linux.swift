@@ -4,7 +4,7 @@ import AmazonChimeSDK
 import Combine
 
 /// One meeting: owns the objects of the SDK and publishes what the screens show. Lives on the main thread.
-final class CallModel: ObservableObject {
+final class CallModel: ObservableObject, @unchecked Sendable {  // used on the main thread
   enum Phase: Equatable {
     case connecting, inMeeting, reconnecting
     case ended(String)

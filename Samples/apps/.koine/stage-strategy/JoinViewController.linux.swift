@@ -30,7 +30,9 @@ final class JoinViewController: UIViewController, SelectorPerforming {
     messageLabel.frame = CGRect(x: 8, y: 40, width: 784, height: 16)
     hintLabel.frame = CGRect(x: 8, y: 64, width: 784, height: 16)
     for subview: UIView in [messageLabel, hintLabel, callScreen.view] { view.addSubview(subview) }
-    for (index, (title, action)) in [("Join", Selector("joinTapped")), ("Rejoin", Selector("rejoinTapped"))].enumerated() {
+    for (index, (title, action)) in [("Join", Selector("joinTapped")), ("Rejoin", Selector("rejoinTapped"))]
+      .enumerated()
+    {
       let button = UIButton(frame: CGRect(x: 8 + 88 * CGFloat(index), y: 96, width: 80, height: 24))
       button.setTitle(title, for: .normal)
       button.addTarget(self, action: action, for: .touchUpInside)
@@ -67,5 +69,5 @@ final class JoinViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-#sourceLocation(file: "Samples/apps/stage-strategy/JoinViewController.swift", line: 56)
+#sourceLocation(file: "Samples/apps/stage-strategy/JoinViewController.swift", line: 58)
 }
