@@ -367,7 +367,7 @@ let package = Package(
       "Platform",
       of: [
         "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend",
-        "KoineTestSupport", "KoineFoundation",
+        "KoineTestSupport", "KoineFoundation", "KoineOS", .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
       "EventListener",
@@ -427,6 +427,12 @@ let package = Package(
         "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineEmbeddedBackend", "AzureCommunicationCalling",
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "KoineTestSupport",
       ], swiftSettings: asAppsAre),
+    .target(
+      name: "LinuxCopyApp", dependencies: ["UIKit", "AVFoundation", "Combine", "CoreVideo", "KoineOS"],
+      path: "Tests/LinuxCopy/.koine/App", swiftSettings: asAppsAre),
+    .testTarget(
+      name: "LinuxCopyTests", dependencies: ["LinuxCopyApp", "UIKit", "AVFoundation"], path: "Tests/LinuxCopy/Tests",
+      swiftSettings: settings),
     tests(
       "ReferenceApps",
       of: [
@@ -481,6 +487,10 @@ let package = Package(
   }
   apple("Combine", dependencies: combine)
   apple("KoineFoundation", dependencies: combine)
+  // Under a name of Koine's, unlike the others: packages that find a module `os` use more of it than is here.
+  package.targets.append(
+    module("OS", in: "Sources/Platform", dependencies: [.product(name: "Logging", package: "swift-log")]))
+  package.products.append(.library(name: "KoineOS", targets: ["KoineOS"]))
 #endif
 
 // The vendors' symbols as apps write them, in each of the modes that apps are compiled in. The folders are one: links.

@@ -185,7 +185,8 @@ def types(declared):
     """By name: what kind, of what parents, its members with the type of each, and of functions their parameters' types."""
     found = {}
     for name, told in declared.types.items():
-        found[name] = {"kind": told.kind or "alias", "parents": declared.parents.get(name, []), "members": {}}
+        parents = [parent for parent in declared.parents.get(name, []) if parent not in declared.hidden]
+        found[name] = {"kind": told.kind or "alias", "parents": parents, "members": {}}
     for (owner, name), told in declared.members.items():
         of = found.setdefault(owner, {"kind": "extension", "parents": declared.parents.get(owner, []), "members": {}})
         of["members"][name] = told.type

@@ -31,6 +31,7 @@ class Declarations:
         self.members = {}  # (type or "", name with labels) -> Declaration
         self.types = {}  # type -> Declaration
         self.parents = {}  # type -> names after its colon, or what it is an alias of
+        self.hidden = set()  # protocols that are not public: they add no member that an app can see
         self.test_names = set()
 
     @staticmethod
@@ -124,6 +125,8 @@ class Declarations:
         name = f"{outer}.{match['type_name']}".lstrip(".")
         heading = text[match.end():opening]
         self.parents.setdefault(name, []).extend(re.findall(r"[\w.]+", heading.partition(":")[2].split(" where ")[0]))
+        if match["type"] == "protocol" and not told.is_public:
+            self.hidden.add(name)
         if match["type"] != "extension":
             self.remember(self.types, name, told)
         scopes.append((name, told.is_public and match["type"] in ("protocol", "extension")))

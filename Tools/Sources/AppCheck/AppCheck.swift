@@ -41,11 +41,14 @@ public struct AppCheck: Sendable {
     styles = Self.styles(of: index, sources, conditions)
     let knowledge = SymbolIndex(styles: styles)
 
+    var knowledgeOfStyles = [styles: knowledge]
     var usages: [UsageReader.Usage] = []
     var problems: [Problem] = []
     var remarks: [Problem] = []
     for file in sources.files {
-      let own = SymbolIndex(styles: Self.styles(of: index.modules(of: file.path), amidst: styles))
+      let styles = Self.styles(of: index.modules(of: file.path), amidst: styles)
+      let own = knowledgeOfStyles[styles] ?? SymbolIndex(styles: styles)
+      knowledgeOfStyles[styles] = own
       let reader = UsageReader(file, index, own, conditions)
       reader.walk(file.tree)
       usages += reader.usages

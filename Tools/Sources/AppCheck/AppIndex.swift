@@ -84,6 +84,11 @@ struct AppIndex {
     return nil
   }
 
+  /// Whether any type of the app's has a method or a closure of this name.
+  func hasFunction(_ name: String) -> Bool {
+    types.values.contains { $0.properties[name] != nil || $0.functions.contains { $0.name == name } }
+  }
+
   /// Parents of the type and of its ancestors that the app itself does not declare.
   func foreignParents(of name: String) -> [String] {
     line(of: name).flatMap { types[$0]?.parents ?? [] }.filter { !declares($0) }

@@ -265,7 +265,7 @@ private struct PerformingClasses {
   private static func function(_ modifiers: String, _ name: String, _ methods: [SelectorMethod], otherwise: String)
     -> [String]
   {
-    let head = "\(modifiers)@MainActor func \(name)(_ selector: Selector, sender: Any?) -> Bool {"
+    let head = "@MainActor \(modifiers)func \(name)(_ selector: Selector, sender: Any?) -> Bool {"
     let callable = methods.filter { $0.hindrance == nil }
     guard !callable.isEmpty else { return [head, "  \(otherwise)", "}"] }
     return [head, "  switch selector.name {"] + callable.flatMap(\.lines).map { "  " + $0 }

@@ -134,13 +134,21 @@ final class LinuxEditor: LinuxVisitor {
       let name =
         chain.expression.as(MemberAccessExprSyntax.self)?.declName.baseName.text
         ?? chain.expression.as(DeclReferenceExprSyntax.self)?.baseName.text
-      if let name, selectors.optionalRequirements.contains(name),
-        !index.types.values.contains(where: { $0.properties[name] != nil })
-      {
+      if let name, selectors.optionalRequirements.contains(name), !isClosure(name) {
         blank(chain.questionMark, "\(name)?(…)")
       }
     }
     return .visitChildren
+  }
+
+  /// Whether a property of the app's has this name and may be a closure.
+  private func isClosure(_ name: String) -> Bool {
+    index.types.values.contains { type in
+      switch type.properties[name] {
+      case .function?, .unknown?: true
+      default: false
+      }
+    }
   }
 
   // MARK: Selectors

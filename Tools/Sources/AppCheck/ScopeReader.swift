@@ -38,6 +38,9 @@ class ScopeReader: LinuxVisitor {
     return .unknown
   }
 
+  /// The types around, outermost first.
+  var enclosingTypes: [String] { open }
+
   func declare(_ name: String, _ type: ValueType) { scopes[scopes.count - 1][name] = type }
 
   var selfType: ValueType { open.last.map(ValueType.named) ?? .unknown }
@@ -75,7 +78,8 @@ class ScopeReader: LinuxVisitor {
   }
 
   override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind {
-    enter(node.signature.parameterClause)
+    if node.parent?.is(CodeBlockItemSyntax.self) == true, scopes.count > 1 { declare(node.name.text, .unknown) }
+    return enter(node.signature.parameterClause)
   }
   override func visitPost(_ node: FunctionDeclSyntax) { scopes.removeLast() }
   override func visit(_ node: InitializerDeclSyntax) -> SyntaxVisitorContinueKind {

@@ -187,6 +187,20 @@ struct SymbolIndex {
     "kCV",
     "kCM",
   ]
+  private static let vendorPrefixes: [Style: [String]] = [
+    .stageStrategy: ["IVS"], .eventListener: ["RTC", "VideoSDK"],
+  ]
+
+  /// Whether a name has the prefix that all types of a vendor have.
+  static func looksLikeAVendors(_ name: String, of style: Style?) -> Bool {
+    guard let style else { return false }
+    return (vendorPrefixes[style] ?? []).contains { prefix in
+      let rest = name.dropFirst(prefix.count)
+      return name.hasPrefix(prefix) && rest.first?.isUppercase == true
+        && rest.dropFirst().first?.isLowercase == true
+    }
+  }
+
   /// Types with one of these prefixes that Foundation has on Linux.
   private static let foundations: Set<String> = ["CGFloat", "CGPoint", "CGSize", "CGRect", "CGRectEdge"]
 

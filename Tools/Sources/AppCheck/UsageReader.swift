@@ -15,12 +15,16 @@ final class UsageReader: ScopeReader {
   private(set) var problems: [Problem] = []
   /// Whether the file imports modules that AppCheck does not know. A type of theirs may have the name of an absent entry.
   private let hasOtherModules: Bool
+  /// Whether the file imports modules of other packages, whose functions are not known.
+  private let importsUnknownModules: Bool
 
   init(_ file: AppSources.File, _ index: AppIndex, _ knowledge: SymbolIndex, _ conditions: Conditions) {
     self.file = file
     let known = Set(VendorAPI.all.values.flatMap(\.modules)).union(LinuxHindrances.current.modules)
       .union(["Foundation", "Dispatch"]).subtracting(["Combine"])
     hasOtherModules = !index.modules(of: file.path).subtracting(known).isEmpty
+    let modules = index.modules(of: file.path)
+    importsUnknownModules = !modules.isSubset(of: conditions.modules) || modules.contains { $0.hasPrefix("Koine") }
     super.init(index, knowledge, conditions)
   }
 
@@ -31,8 +35,13 @@ final class UsageReader: ScopeReader {
     return .visitChildren
   }
 
+  override func visit(_ node: AttributeSyntax) -> SyntaxVisitorContinueKind {
+    LinuxHindrances.current.rewrittenAttributes.contains(node.attributeName.trimmedDescription)
+      ? .skipChildren : .visitChildren
+  }
+
   override func visit(_ node: MemberTypeSyntax) -> SyntaxVisitorContinueKind {
-    mention(node.trimmedDescription, at: node)
+    mention(ValueType.withoutModule(node.trimmedDescription), at: node)
     return .visitChildren
   }
 
@@ -44,7 +53,11 @@ final class UsageReader: ScopeReader {
     if let found = knowledge.type(named: name) {
       guard found.api.style != nil else { return }
       let entry = found.api.entries[name] ?? found.api.entries[found.name]
-      if entry?.status == .absent, hasOtherModules { return }
+      if entry?.status == .absent, hasOtherModules,
+        importsUnknownModules || !SymbolIndex.looksLikeAVendors(name, of: found.api.style)
+      {
+        return
+      }
       let member = SymbolIndex.Member(
         symbol: entry?.symbol ?? name, status: entry?.status ?? .works, why: entry?.why, type: .meta(found.name),
         parameters: [], style: found.api.style)
@@ -54,6 +67,13 @@ final class UsageReader: ScopeReader {
         Problem(
           .linux, at: file.location(of: node), "\(name) is not there on Linux",
           instead: "leave files that only draw, or start the app, out (`exclude:`)"))
+    } else if let style = knowledge.styles.first(where: { SymbolIndex.looksLikeAVendors(name, of: $0) }),
+      !name.contains("."), !importsUnknownModules
+    {
+      problems.append(
+        Problem(
+          .missing, at: file.location(of: node), "\(name) is not among the types of the \(style.title) style",
+          instead: "a type of your own that hides it", style: style))
     }
   }
 
@@ -69,6 +89,12 @@ final class UsageReader: ScopeReader {
       if let call { construct(name, call, at: node) }
     } else if name.hasPrefix("kC") {
       mention(name, at: node)
+    } else if let call, isMissingOfSuperclass(name, call) {
+      problems.append(
+        Problem(
+          .missing, at: file.location(of: node),
+          "neither the app nor \(foreignSuperclass ?? "UIKit") has '\(name)' here",
+          instead: "leave it out, or keep it behind a type of your own"))
     } else if let call, index.functions[name] == nil,
       let member = knowledge.global(name, labels: Self.labels(of: call)),
       member.style != nil
@@ -77,6 +103,36 @@ final class UsageReader: ScopeReader {
     }
     return .visitChildren
   }
+
+  /// A call without a receiver, in a class of the app's below one of UIKit's: it is a member of the latter if nothing else has the name.
+  private func isMissingOfSuperclass(_ name: String, _ call: FunctionCallExprSyntax) -> Bool {
+    guard !importsUnknownModules, foreignSuperclass != nil, let type = selfType.name, index.functions[name] == nil,
+      index.variables[name] == nil, name.dropFirst().contains(where: \.isUppercase),
+      !name.hasPrefix("with"), !Self.globalFunctions.contains(name),
+      !SymbolIndex.everywhere.contains(name), knowledge.global(name, labels: Self.labels(of: call)) == nil
+    else { return false }
+    let outer = enclosingTypes
+    guard !outer.contains(where: { isOwn(name, of: $0) }), !index.hasFunction(name) else { return false }
+    return outer.allSatisfy { candidate in
+      let parents = index.foreignParents(of: candidate)
+      return parents.allSatisfy { isWithout(name, $0) } && (candidate == type || index.declares(candidate))
+    }
+  }
+
+  /// The class of UIKit's above the class around.
+  private var foreignSuperclass: String? {
+    selfType.name.flatMap { index.foreignParents(of: $0).first }.flatMap { parent in
+      let found = knowledge.type(named: parent)
+      return found?.api.style == nil && found?.declaration?.kind == "class" ? parent : nil
+    }
+  }
+
+  /// Functions of Swift's and Foundation's whose names have capitals.
+  private static let globalFunctions: Set<String> = [
+    "assertionFailure", "preconditionFailure", "fatalError", "unsafeBitCast", "unsafeDowncast", "numericCast",
+    "readLine", "debugPrint", "repeatElement", "isKnownUniquelyReferenced", "dispatchPrecondition", "dispatchMain",
+    "extendLifetime",
+  ]
 
   private func construct(_ name: String, _ call: FunctionCallExprSyntax, at node: some SyntaxProtocol) {
     guard !index.declares(name), let found = knowledge.type(named: name) else { return }

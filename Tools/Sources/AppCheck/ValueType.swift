@@ -51,9 +51,18 @@ indirect enum ValueType: Hashable {
     } else if let angle = text.firstIndex(of: "<") {
       self = Self.generic(String(text[..<angle]), Self.inside(String(text[angle...]), "<", ">") ?? "")
     } else {
-      self = text.isEmpty || text.contains("&") ? .unknown : .named(text)
+      self = text.isEmpty || text.contains("&") ? .unknown : .named(Self.withoutModule(text))
     }
   }
+
+  /// `AmazonIVSBroadcast.IVSStage` is `IVSStage`.
+  static func withoutModule(_ name: String) -> String {
+    guard let dot = name.firstIndex(of: "."), modules.contains(String(name[..<dot])) else { return name }
+    return String(name[name.index(after: dot)...])
+  }
+
+  private static let modules = Set(VendorAPI.all.values.flatMap(\.modules))
+    .union(LinuxHindrances.current.modules).union(["Swift", "Foundation"])
 
   private static func generic(_ name: String, _ arguments: String) -> ValueType {
     let parts = list(arguments)

@@ -68,12 +68,13 @@ import Testing
     #expect(check.symbols.count >= count, "\(check.symbols.count)")
   }
 
-  @Test func fileOutsideTheLinuxBuildIsReportedUnlessExcluded() throws {
+  @Test func excludedFileIsNeitherReportedNorCopied() throws {
     let check = AppCheck(try AppSources(path: root + "/Tests/Consumer/TeaTime"), path: "TeaTime")
-    #expect(!check.problems.isEmpty)
-    #expect(check.problems.allSatisfy { $0.location.file.hasSuffix("AppDelegate.swift") }, "\(check.problems)")
+    #expect(!check.changes.isEmpty)
+    #expect(check.changes.allSatisfy { $0.location.file.hasSuffix("AppDelegate.swift") }, "\(check.changes)")
     let built = try AppSources(path: root + "/Tests/Consumer/TeaTime/", excluding: ["AppDelegate.swift"])
-    #expect(AppCheck(built, path: "TeaTime").canWork)
+    #expect(AppCheck(built, path: "TeaTime").changes.isEmpty)
+    #expect(LinuxCopy(built).files.count == check.fileCount - 1)
     let error = #expect(throws: AppSources.Failure.self) {
       _ = try AppSources(path: root + "/Tests/Consumer/TeaTime", excluding: ["Nothing.swift"])
     }

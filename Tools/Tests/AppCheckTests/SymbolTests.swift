@@ -196,7 +196,8 @@ extension AppCheck {
   }
 
   @Test func typeOfAnotherImportedModuleIsNotReported() {
-    #expect(check("import VideoSDKRTC\nimport Combine\nvar s: VideoSDKBackgroundProcessor?").canWork)
+    #expect(check("import VideoSDKRTC\nimport MyParts\nvar s: VideoSDKBackgroundProcessor?").canWork)
+    #expect(!check("import VideoSDKRTC\nimport Combine\nvar s: VideoSDKBackgroundProcessor?").canWork)
     #expect(!check("import VideoSDKRTC\nvar s: VideoSDKBackgroundProcessor?").canWork)
     #expect(check("import AzureCommunicationCalling\nfunc f() { text.frame(width: 1, height: 2) }").symbols.isEmpty)
   }
