@@ -128,6 +128,7 @@ let package = Package(
     module("Media", dependencies: ["CKoineSpeexDSP", "CKoineYUV"]),
     module("Base", dependencies: ["KoineMedia"]),
     module("JSONCodec", dependencies: ["CKoineJSON"]),
+    module("ObjectiveC", in: "Sources/Platform"),
 
     // Layer 2
     .target(name: "RoomModel", dependencies: ["KoineBase"], path: "Sources/RoomModel", swiftSettings: settings),
@@ -186,10 +187,10 @@ let package = Package(
     module(
       "MediaFiles",
       dependencies: ["Koine", "KoineBase", "KoineCodecs", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
-    module("CoreVideo", in: "Sources/Platform", dependencies: ["Koine"]),
+    module("CoreVideo", in: "Sources/Platform", dependencies: ["Koine", "KoineObjectiveC"]),
     module("CoreMedia", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreVideo"]),
     module("AVFoundation", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
-    module("UIKit", in: "Sources/Platform", dependencies: ["Koine", "CKoinePNG"]),
+    module("UIKit", in: "Sources/Platform", dependencies: ["Koine", "KoineObjectiveC", "CKoinePNG"]),
 
     .target(
       name: "CrossVendorConventions", dependencies: ["Koine", "KoineSignaling"], path: "Sources/CrossVendorConventions",
@@ -478,7 +479,7 @@ let package = Package(
     .product(name: $0, package: "OpenCombine")
   }
   apple("Combine", dependencies: combine)
-  apple("KoineFoundation", dependencies: combine)
+  apple("KoineFoundation", dependencies: combine + ["KoineObjectiveC"])
 #endif
 
 // The vendors' symbols as apps write them, in each of the modes that apps are compiled in. The folders are one: links.

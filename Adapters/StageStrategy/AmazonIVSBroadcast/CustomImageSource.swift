@@ -23,7 +23,9 @@ final class CustomImageSource: ImageDevice, IVSCustomImageSource, PublishableIma
 
   func onSampleBuffer(_ sampleBuffer: CMSampleBuffer) {
     let now = world.backend.scheduler.now
-    guard let frame = CMSampleBufferGetImageBuffer(sampleBuffer)?.videoFrame(captured: now) else { return }
+    guard let pixels = CMSampleBufferGetImageBuffer(sampleBuffer),
+      CVPixelBufferGetPixelFormatType(pixels) != kCVPixelFormatType_32ARGB, let frame = pixels.videoFrame(captured: now)
+    else { return report(NSError.ivs(.invalidVideoFormat, "no pixels in a format of images", source: tag())) }
     guard frame.width * frame.height * 4 <= Self.largest else {
       return report(NSError.ivs(.imageTooLarge, "\(frame.width)×\(frame.height) pixels are too many", source: tag()))
     }
