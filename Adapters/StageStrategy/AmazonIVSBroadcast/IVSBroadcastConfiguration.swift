@@ -22,8 +22,8 @@ public class IVSBroadcastConfiguration: NSObject {
   public var video = IVSVideoConfiguration()
   public var mixer = IVSMixerConfiguration()
   public var autoReconnect = IVSAutoReconnectConfiguration()
-  /// Kept, as a session's.
-  public var logLevel = IVSBroadcastSession.LogLevel.error { didSet { NoEffect.logLevel.log() } }
+  /// The log level with which a session begins.
+  public var logLevel = IVSBroadcastSession.LogLevel.error
 
   public override init() { super.init() }
   public init(audio: IVSAudioConfiguration, video: IVSVideoConfiguration, mixer: IVSMixerConfiguration) {
@@ -57,10 +57,12 @@ public class IVSVideoConfiguration: NSObject {
   public private(set) var size = CGSize(width: 720, height: 1280)
   /// Between two pictures that stand for themselves, in seconds.
   public private(set) var keyframeInterval: Float = 2
-  /// Kept, as the next two: the encoder has its own way.
-  public var usesBFrames = true { didSet { NoEffect.videoEncoding.log() } }
-  public var useAutoBitrate = true { didSet { NoEffect.videoEncoding.log() } }
-  public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { NoEffect.videoEncoding.log() } }
+  /// Whether the encoder uses frames that depend on later ones (B frames). Outputs in H.264 (RTMP, `.mp4`, HLS) do; VP8 (`.webm`) has
+  /// none.
+  public var usesBFrames = true
+  /// Kept, as the next one: the bitrate does not follow the network.
+  public var useAutoBitrate = true { didSet { NoEffect.automaticBitrate.log() } }
+  public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { NoEffect.automaticBitrate.log() } }
 
   /// How fast the automatic bit rate rises. It has no effect in Koine.
   ///

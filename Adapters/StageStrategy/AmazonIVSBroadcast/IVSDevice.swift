@@ -125,6 +125,16 @@ public protocol IVSCustomImageSource: IVSImageDevice {
   func onSampleBuffer(_ sampleBuffer: CMSampleBuffer)
 }
 
+/// A source of the video of a broadcast while the app is in the background. `IVSBroadcastSession.createAppBackgroundImageSource`
+/// makes it. Each image is one frame at the frame rate of the broadcast; the times of sample buffers are ignored.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSBackgroundImageSource.html)
+public protocol IVSBackgroundImageSource: IVSCustomImageSource {
+  /// No more images follow. The completion handler of the source is called.
+  func finish()
+  func add(_ pixelBuffer: CVPixelBuffer)
+}
+
 /// An audio source with samples from the app.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSCustomAudioSource.html)

@@ -3,19 +3,15 @@
 /// A connection that several stages share. Unavailable in Koine.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRealTimeConnection.html)
-@available(*, unavailable, message: "each stage has a connection of its own")
+@available(
+  *, unavailable, message: "each stage has a connection of its own; the form of connection tokens is not published"
+)
 public final class IVSRealTimeConnection {}
-
-/// Video of a broadcast while the app is in the background. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSBackgroundImageSource.html)
-@available(*, unavailable, message: "nothing goes to the background here")
-public protocol IVSBackgroundImageSource {}
 
 /// A message embedded in a video frame. Unavailable in Koine.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSBroadcastImageFrameMessage.html)
-@available(*, unavailable, message: "pictures carry no messages; the common layer's data messages do")
+@available(*, unavailable, message: "VP8 and VP9 frames carry no SEI messages; use data messages of the common layer")
 public protocol IVSImageFrameMessage {}
 
 /// Statistics of a broadcast's transmission. Unavailable in Koine.

@@ -2,6 +2,7 @@ import AmazonIVSBroadcast
 import Foundation
 import KoineAVFoundation
 import KoineCoreMedia
+import KoineCoreVideo
 import KoineUIKit
 import Testing
 
@@ -138,6 +139,17 @@ struct StageStrategyExtended {
       \.framesPerSecond, \.jitterBufferDelay, \.totalPausesDuration, \.totalFreezesDuration,
     ]
     let _: KeyPath<IVSRemoteVideoStats, String> = \.mime
+  }
+
+  /// Never run: it has only to compile.
+  private func background(_ source: any IVSBackgroundImageSource, _ session: IVSBroadcastSession) throws {
+    let _: any IVSCustomImageSource = source
+    let _: (CVPixelBuffer) -> Void = source.add(_:)
+    let _: () -> Void = source.finish
+    let _: (any IVSBackgroundImageSource)? = session.createAppBackgroundImageSource(withAttemptTrim: true) { error in
+      print(error.debugDescription)
+    }
+    try session.removeImageSourceOnAppBackgrounded()
   }
 
   @Test func mixedDevices() {
