@@ -3,9 +3,7 @@
 /// A connection that several stages share. Unavailable in Koine.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRealTimeConnection.html)
-@available(
-  *, unavailable, message: "each stage has a connection of its own; the form of connection tokens is not published"
-)
+@available(*, unavailable, message: "each stage has its own connection; the form of connection tokens is not public")
 public final class IVSRealTimeConnection {}
 
 /// A message embedded in a video frame. Unavailable in Koine.
