@@ -68,7 +68,10 @@ let package = Package(
     // For authors of styles, backends and servers
     .library(
       name: "KoinePlatform",
-      targets: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "CrossVendorConventions"]),
+      targets: [
+        "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineReplayKit",
+        "CrossVendorConventions",
+      ]),
     .library(name: "KoinePeer", targets: ["KoinePeer"]),
     .library(name: "KoineServer", targets: ["KoineServer"]),
     .library(name: "KoineTokens", targets: ["KoineTokens"]),
@@ -190,6 +193,7 @@ let package = Package(
     module("CoreVideo", in: "Sources/Platform", dependencies: ["Koine", "KoineObjectiveC"]),
     module("CoreMedia", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreVideo"]),
     module("AVFoundation", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
+    module("ReplayKit", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
     module("UIKit", in: "Sources/Platform", dependencies: ["Koine", "KoineObjectiveC", "CKoinePNG"]),
 
     .target(
@@ -215,7 +219,10 @@ let package = Package(
       ]),
     adapter(
       "AmazonChimeSDK", path: "Adapters/MeetingSession/AmazonChimeSDK",
-      dependencies: ["Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo"]),
+      dependencies: [
+        "Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo",
+        "KoineReplayKit",
+      ]),
     adapter("AmazonChimeSDKMedia", path: "Adapters/MeetingSession/AmazonChimeSDKMedia", dependencies: []),
     adapter(
       "AmazonIVSBroadcast", path: "Adapters/StageStrategy/AmazonIVSBroadcast",
@@ -240,7 +247,7 @@ let package = Package(
       "Testing",
       dependencies: [
         "CKoineDispatchContext", "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
-        "KoineAVFoundation",
+        "KoineAVFoundation", "KoineReplayKit",
       ]),
     module(
       "SampleSupport", in: "Samples",
@@ -423,7 +430,8 @@ let package = Package(
     tests(
       "Testing",
       of: [
-        "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineEmbeddedBackend", "AzureCommunicationCalling",
+        "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo",
+        "KoineReplayKit", "KoineMediaFiles", "KoineEmbeddedBackend", "AzureCommunicationCalling",
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "KoineTestSupport",
       ], swiftSettings: asAppsAre),
     tests(
@@ -475,6 +483,7 @@ let package = Package(
   apple("CoreMedia", dependencies: ["KoineCoreMedia"])
   apple("CoreVideo", dependencies: ["KoineCoreVideo"])
   apple("CoreGraphics")
+  apple("ReplayKit", dependencies: ["KoineCoreMedia", "KoineCoreVideo", "KoineReplayKit"])
   let combine: [Target.Dependency] = ["OpenCombine", "OpenCombineDispatch", "OpenCombineFoundation"].map {
     .product(name: $0, package: "OpenCombine")
   }
@@ -496,7 +505,7 @@ for mode in symbolModes {
       dependencies: [
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonChimeSDK", "AmazonChimeSDKMedia",
         "AmazonIVSBroadcast", "VideoSDKRTC",
-        "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine",
+        "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineReplayKit", "Koine",
         "KoineEmbeddedBackend",
         "KoineTokens",
       ],

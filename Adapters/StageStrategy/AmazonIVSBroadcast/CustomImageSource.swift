@@ -30,11 +30,15 @@ class CustomImageSource: ImageDevice, IVSCustomImageSource, PublishableImages, @
   func frame(of sampleBuffer: CMSampleBuffer) -> VideoFrame? {
     let now = world.backend.scheduler.now
     guard let pixels = CMSampleBufferGetImageBuffer(sampleBuffer),
-      CVPixelBufferGetPixelFormatType(pixels) != kCVPixelFormatType_32ARGB, let frame = pixels.videoFrame(captured: now)
+      CVPixelBufferGetPixelFormatType(pixels) != kCVPixelFormatType_32ARGB,
+      let own = pixels.videoFrame(captured: now)
     else {
       report(NSError.ivs(.invalidVideoFormat, "no pixels in a format of images", source: tag()))
       return nil
     }
+    // A positive handset rotation turns the image counterclockwise, as the vendor's guide maps the orientations of ReplayKit.
+    let turns = (4 - quarterTurns) & 3
+    let frame = turns == 0 ? own : own.with(quarterTurns: (own.quarterTurns + turns) & 3)
     guard frame.width * frame.height * 4 <= Self.largest else {
       report(NSError.ivs(.imageTooLarge, "\(frame.width)×\(frame.height) pixels are too many", source: tag()))
       return nil

@@ -74,6 +74,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     /// Counts beginnings and ends.
     var run = 0
     var isSending = false
+    var runsInBackground = false
     /// A server's address, while it is to be tried again.
     var server: URL?
     /// Since it was last connected.
@@ -284,7 +285,14 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     return images + Array(repeating: last, count: interval - excess)
   }
 
+  /// Whether the app's background has no effect on the broadcast.
+  var runsInBackground: Bool {
+    get { state.withLock { $0.runsInBackground } }
+    set { state.withLock { $0.runsInBackground = newValue } }
+  }
+
   private func goToBackground() {
+    guard !runsInBackground else { return }
     let frames = background.withLock { $0 }
     guard frames.isEmpty else { return mixer.composition.showLoop(of: frames) }
     guard state.withLock({ $0.isSending }) else { return }

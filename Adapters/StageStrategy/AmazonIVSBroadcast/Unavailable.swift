@@ -17,9 +17,3 @@ public protocol IVSImageFrameMessage {}
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSTransmissionStatistics.html)
 @available(*, unavailable, message: "an output to a file has no such figures")
 public final class IVSTransmissionStatistics {}
-
-/// A broadcast session of a ReplayKit extension. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSReplayKitBroadcastSession.html)
-@available(*, unavailable, message: "ReplayKit belongs to iOS")
-public final class IVSReplayKitBroadcastSession {}

@@ -152,6 +152,18 @@ struct StageStrategyExtended {
     try session.removeImageSourceOnAppBackgrounded()
   }
 
+  /// Never run: it has only to compile.
+  private func screen(_ session: IVSReplayKitBroadcastSession, _ url: URL) throws {
+    let _:
+      (IVSVideoConfiguration, IVSAudioConfiguration, (any IVSBroadcastSession.Delegate)?) throws ->
+        IVSReplayKitBroadcastSession = IVSReplayKitBroadcastSession.init(videoConfiguration:audioConfig:delegate:)
+    let _: any IVSCustomImageSource = session.systemImageSource
+    let _: [any IVSCustomAudioSource] = [session.systemAudioSource, session.microphoneSource]
+    try session.start(with: url, streamKey: "")
+    session.stop()
+    session.broadcastFinished()
+  }
+
   @Test func mixedDevices() {
     let _: (IVSDeviceDiscovery) -> (IVSMixedImageDeviceConfiguration) -> any IVSMixedImageDevice = IVSDeviceDiscovery
       .createMixedImageDevice(with:)
