@@ -180,7 +180,11 @@ final class SoundTrack {
     let channels = plan.channels
     self.channels = channels
     func makeTrack(_ format: AVSampleFormat) throws(TrackError) -> Track {
-      try Track(context, encoder, hasGlobalHeader: hasGlobalHeader) { codec, _ in
+      try Track(context, encoder, hasGlobalHeader: hasGlobalHeader) { codec, options in
+        if let complexity = plan.audioComplexity {  // encoders ignore the options of others
+          av_dict_set(&options, "compression_level", "\(complexity)", 0)
+          av_dict_set(&options, "aac_coder", complexity < 5 ? "fast" : "twoloop", 0)
+        }
         codec.pointee.sample_fmt = format
         codec.pointee.sample_rate = Int32(AudioBlock.sampleRate)
         av_channel_layout_default(&codec.pointee.ch_layout, Int32(channels))

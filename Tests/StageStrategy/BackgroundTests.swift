@@ -145,6 +145,43 @@ import Testing
     #expect(written().dropFirst(2) == ["error \(source.tag()) is attached already", "info state: disconnected"])
   }
 
+  /// The same second of audio, as encoded with each quality.
+  @Test(arguments: ["webm", "mp4"]) func audioQualityChangesTheEncodersWork(ending: String) async throws {
+    MediaFiles.register()
+    let folder = try Folder()
+    var encoded: [IVSAudioConfiguration.AudioQuality: String] = [:]
+    for quality in [IVSAudioConfiguration.AudioQuality.minimum, .medium, .maximum] {
+      let environment = TestEnvironment()
+      let configuration = IVSBroadcastConfiguration()
+      try configuration.video.setSize(CGSize(width: 160, height: 160))
+      configuration.audio.quality = quality
+      let session = try World.$current.withValue(environment.world) {
+        try IVSBroadcastSession(configuration: configuration, descriptors: nil, delegate: nil)
+      }
+      let source = session.createAudioSource(withName: "chord")
+      session.attach(source, toSlotWithName: "default")
+      let file = folder.file("\(quality).\(ending)")
+      try session.start(with: URL(fileURLWithPath: file), streamKey: "")
+      for part in 0..<10 {
+        let samples = (0..<4_800).map { index in
+          let time = Double(part * 4_800 + index) / 48_000
+          return Int16([220, 1_700, 5_300].reduce(0) { $0 + 5_000 * sin(2 * .pi * $1 * time * (1 + 0.2 * time)) })
+        }
+        source.onSampleBuffer(
+          try #require(CMSampleBuffer(samples: samples, channels: 1, rate: 48_000, presentationTimeStamp: .zero)))
+        await environment.run(.milliseconds(100))
+      }
+      session.stop()
+      await environment.run(.milliseconds(50))
+      encoded[quality] = try await Command(
+        "ffmpeg", "-v", "error", "-i", file, "-map", "0:a", "-c", "copy", "-f", "md5", "-"
+      ).run()
+    }
+    #expect(encoded[.minimum]?.isEmpty == false)
+    #expect(encoded[.minimum] != encoded[.medium])
+    #expect((encoded[.medium] != encoded[.maximum]) == (ending == "webm"), "AAC has two steps")
+  }
+
   @Test(arguments: [true, false])
   func bFramesAreUsedAsConfigured(usesBFrames: Bool) async throws {
     MediaFiles.register()

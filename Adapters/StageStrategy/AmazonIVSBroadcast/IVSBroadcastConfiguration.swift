@@ -130,10 +130,11 @@ public class IVSAudioConfiguration: NSObject {
   public private(set) var bitrate = 96_000
   /// What all sound is mixed to; of two, sound in one channel is in the middle. A stage's is in one.
   public private(set) var channels = 2
-  /// Kept: encoders have one.
-  public var quality = AudioQuality.medium { didSet { NoEffect.soundEncoding.log() } }
+  /// How hard the encoder works at the same bitrate. Opus (`.webm`) has all five qualities; AAC (RTMP, `.mp4`, HLS) works less for the two
+  /// lowest.
+  public var quality = AudioQuality.medium
 
-  /// Quality of the audio encoder. It has no effect in Koine: the bit rate determines the quality.
+  /// Quality of the audio encoder.
   ///
   /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSAudioQuality.html)
   public enum AudioQuality: Int, Sendable {
@@ -142,6 +143,17 @@ public class IVSAudioConfiguration: NSObject {
     case medium = 2
     case high = 3
     case maximum = 4
+
+    /// Of `BroadcastPlan`; nil: the encoder's own choice.
+    var complexity: Int? {
+      switch self {
+      case .minimum: 0
+      case .low: 2
+      case .medium: nil
+      case .high: 8
+      case .maximum: 10
+      }
+    }
   }
 
   /// - Parameter channels: 1 or 2.

@@ -89,6 +89,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   private let soundBitrate: Int
   private let keyFrameInterval: Duration
   private let usesBFrames: Bool
+  private let audioComplexity: Int?
   private let framesInInterval: Int
   private let background = Lock<[VideoFrame]>([])
   private let observation = Lock<Observation?>(nil)
@@ -104,6 +105,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     reconnects = configuration.autoReconnect.enabled
     keyFrameInterval = .seconds(Double(configuration.video.keyframeInterval))
     usesBFrames = configuration.video.usesBFrames
+    audioComplexity = configuration.audio.quality.complexity
     framesInInterval = max(
       1, Int((configuration.video.keyframeInterval * Float(configuration.video.targetFramerate)).rounded()))
     try super.init(configuration)
@@ -159,7 +161,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     notifyDelegate(State.connecting)
     let broadcast = try Broadcast(
       of: mixer.composition, to: output, bitrate: bitrate, soundBitrate: soundBitrate,
-      keyFrameInterval: keyFrameInterval, usesBFrames: usesBFrames, onReadable: { [weak self] in self?.took(run) },
+      keyFrameInterval: keyFrameInterval, usesBFrames: usesBFrames,
+      audioComplexity: audioComplexity, onReadable: { [weak self] in self?.took(run) },
       onFailure: { [weak self] error in self?.broke(run, error) })
     let meter = SoundMeter(of: mixer.composition) { [weak self] levels in
       guard let self else { return }

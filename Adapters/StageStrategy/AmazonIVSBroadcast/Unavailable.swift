@@ -15,5 +15,5 @@ public protocol IVSImageFrameMessage {}
 /// Statistics of a broadcast's transmission. Unavailable in Koine.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSTransmissionStatistics.html)
-@available(*, unavailable, message: "an output to a file has no such figures")
+@available(*, unavailable, message: "FFmpeg tells neither the round-trip time nor the backlog of its RTMP connection")
 public final class IVSTransmissionStatistics {}
