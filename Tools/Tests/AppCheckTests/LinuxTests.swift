@@ -106,6 +106,7 @@ import Testing
       import Combine
       import CoreGraphics
       import Foundation
+      import ReplayKit
       @testable import struct VideoSDKRTC.Mode
       import SomebodysNetworking
       let timer = Timer()
