@@ -439,7 +439,7 @@ let package = Package(
       of: [
         "KoineTesting", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC",
-        "WebRTC", "UIKit", "Combine",
+        "WebRTC", "UIKit", "Combine", "ReplayKit",
       ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",

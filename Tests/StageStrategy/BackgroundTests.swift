@@ -116,7 +116,9 @@ import Testing
     MediaFiles.register()
     let folder = try Folder()
     let lines = Lock<[String]>([])
+    let usual = SessionLog.output.withLock { $0 }
     SessionLog.output.withLock { $0 = { line in lines.withLock { $0.append(line) } } }
+    defer { SessionLog.output.withLock { $0 = usual } }
     let session = try makeSession(level: .info)
     let source = session.createImageSource(withName: "own")
     func written() -> [String] {

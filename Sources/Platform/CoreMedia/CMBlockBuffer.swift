@@ -41,6 +41,7 @@ private let mostBytes = 1 << 30
 ///   - memoryBlock: nil: the buffer allocates `blockLength` bytes, all zero.
 ///   - blockAllocator: `kCFAllocatorNull`: the caller releases `memoryBlock` after the buffer. Otherwise the buffer calls `free`.
 ///   - customBlockSource: must be nil.
+@discardableResult
 public func CMBlockBufferCreateWithMemoryBlock(
   allocator structureAllocator: CFAllocator?, memoryBlock: UnsafeMutableRawPointer?, blockLength: Int,
   blockAllocator: CFAllocator?, customBlockSource: UnsafeRawPointer?, offsetToData: Int, dataLength: Int,
@@ -62,6 +63,7 @@ public func CMBlockBufferCreateWithMemoryBlock(
 
 public func CMBlockBufferGetDataLength(_ theBuffer: CMBlockBuffer) -> Int { theBuffer.dataLength }
 
+@discardableResult
 public func CMBlockBufferReplaceDataBytes(
   with sourceBytes: UnsafeRawPointer, blockBuffer destinationBuffer: CMBlockBuffer,
   offsetIntoDestination: Int, dataLength: Int
@@ -72,6 +74,7 @@ public func CMBlockBufferReplaceDataBytes(
   return kCMBlockBufferNoErr
 }
 
+@discardableResult
 public func CMBlockBufferCopyDataBytes(
   _ theSourceBuffer: CMBlockBuffer, atOffset offsetToData: Int, dataLength: Int, destination: UnsafeMutableRawPointer
 ) -> OSStatus {
@@ -82,6 +85,7 @@ public func CMBlockBufferCopyDataBytes(
 }
 
 /// The pointer is valid as long as the buffer.
+@discardableResult
 public func CMBlockBufferGetDataPointer(
   _ theBuffer: CMBlockBuffer, atOffset offset: Int, lengthAtOffsetOut: UnsafeMutablePointer<Int>?,
   totalLengthOut: UnsafeMutablePointer<Int>?, dataPointerOut: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?

@@ -50,6 +50,7 @@ public func CMFormatDescriptionGetMediaSubType(_ desc: CMFormatDescription) -> U
 /// Describes audio. The layout of channels, the magic cookie and the extensions are for compressed formats and more than two
 /// channels: with any of these the function fails.
 /// - Returns: `kCMFormatDescriptionError_InvalidParameter` for audio without channels or without a sample rate.
+@discardableResult
 public func CMAudioFormatDescriptionCreate(
   allocator: CFAllocator?, asbd: UnsafePointer<AudioStreamBasicDescription>, layoutSize: Int,
   layout: UnsafeRawPointer?, magicCookieSize: Int, magicCookie: UnsafeRawPointer?, extensions: CFDictionary?,
@@ -68,6 +69,7 @@ public func CMAudioFormatDescriptionGetStreamBasicDescription(
   _ desc: CMAudioFormatDescription
 ) -> UnsafePointer<AudioStreamBasicDescription>? { desc.audioPointer }
 
+@discardableResult
 public func CMVideoFormatDescriptionCreateForImageBuffer(
   allocator: CFAllocator?, imageBuffer: CVImageBuffer,
   formatDescriptionOut: UnsafeMutablePointer<CMVideoFormatDescription?>

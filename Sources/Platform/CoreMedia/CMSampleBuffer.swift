@@ -84,6 +84,7 @@ public func CMSampleBufferDataIsReady(_ sbuf: CMSampleBuffer) -> Bool {
 // MARK: Making
 
 /// - Returns: `kCMSampleBufferError_InvalidMediaFormat` if the description is not of such a picture.
+@discardableResult
 public func CMSampleBufferCreateReadyWithImageBuffer(
   allocator: CFAllocator?, imageBuffer: CVImageBuffer, formatDescription: CMVideoFormatDescription,
   sampleTiming: UnsafePointer<CMSampleTimingInfo>, sampleBufferOut: UnsafeMutablePointer<CMSampleBuffer?>
@@ -101,6 +102,7 @@ public func CMSampleBufferCreateReadyWithImageBuffer(
 
 /// As `CMSampleBufferCreateReadyWithImageBuffer`.
 /// - Parameter makeDataReadyCallback: must be nil, because a picture is ready here.
+@discardableResult
 public func CMSampleBufferCreateForImageBuffer(
   allocator: CFAllocator?, imageBuffer: CVImageBuffer, dataReady: Bool,
   makeDataReadyCallback: ((CMSampleBuffer, UnsafeMutableRawPointer?) -> OSStatus)?, refcon: UnsafeMutableRawPointer?,
@@ -121,6 +123,7 @@ public func CMSampleBufferCreateForImageBuffer(
 ///   - sampleTimingArray: one entry: the time of the first sample, and the duration of each.
 ///   - sampleSizeArray: the size of a sample; may be left out, as the format tells it.
 /// - Returns: `kCMSampleBufferError_InvalidSampleData` if the data buffer has fewer bytes than the samples need.
+@discardableResult
 public func CMSampleBufferCreate(
   allocator: CFAllocator?, dataBuffer: CMBlockBuffer?, dataReady: Bool,
   makeDataReadyCallback: ((CMSampleBuffer, UnsafeMutableRawPointer?) -> OSStatus)?, refcon: UnsafeMutableRawPointer?,
@@ -149,6 +152,7 @@ public func CMSampleBufferCreate(
 }
 
 /// As `CMSampleBufferCreate` with data.
+@discardableResult
 public func CMSampleBufferCreateReady(
   allocator: CFAllocator?, dataBuffer: CMBlockBuffer?, formatDescription: CMFormatDescription?,
   sampleCount: CMItemCount, sampleTimingEntryCount: CMItemCount,
@@ -166,6 +170,7 @@ public func CMSampleBufferCreateReady(
 
 /// Copies audio into a buffer without data, plane after plane.
 /// - Returns: `kCMSampleBufferError_InvalidSampleData` if the planes do not have the number and the size that the format says.
+@discardableResult
 public func CMSampleBufferSetDataBufferFromAudioBufferList(
   _ sbuf: CMSampleBuffer, blockBufferAllocator: CFAllocator?, blockBufferMemoryAllocator: CFAllocator?,
   flags: UInt32, bufferList: UnsafePointer<AudioBufferList>

@@ -92,6 +92,7 @@ public final class CVPixelBufferPool: @unchecked Sendable {  // `state` is a loc
 ///   - poolAttributes: `kCVPixelBufferPoolMinimumBufferCountKey`, `kCVPixelBufferPoolMaximumBufferAgeKey`.
 ///   - pixelBufferAttributes: `kCVPixelBufferPixelFormatTypeKey` (of an array, the first format), `kCVPixelBufferWidthKey` and
 ///     `kCVPixelBufferHeightKey` are needed.
+@discardableResult
 public func CVPixelBufferPoolCreate(
   _ allocator: CFAllocator?, _ poolAttributes: CFDictionary?, _ pixelBufferAttributes: CFDictionary?,
   _ poolOut: UnsafeMutablePointer<CVPixelBufferPool?>
@@ -114,6 +115,7 @@ public func CVPixelBufferPoolCreate(
 }
 
 /// Makes a buffer, of memory that the pool has kept if there is any: its pixels are then those of an earlier buffer.
+@discardableResult
 public func CVPixelBufferPoolCreatePixelBuffer(
   _ allocator: CFAllocator?, _ pixelBufferPool: CVPixelBufferPool,
   _ pixelBufferOut: UnsafeMutablePointer<CVPixelBuffer?>
@@ -123,6 +125,7 @@ public func CVPixelBufferPoolCreatePixelBuffer(
 
 /// - Parameter auxAttributes: `kCVPixelBufferPoolAllocationThresholdKey`.
 /// - Returns: `kCVReturnWouldExceedAllocationThreshold` if so many buffers of the pool are in use.
+@discardableResult
 public func CVPixelBufferPoolCreatePixelBufferWithAuxAttributes(
   _ allocator: CFAllocator?, _ pixelBufferPool: CVPixelBufferPool, _ auxAttributes: CFDictionary?,
   _ pixelBufferOut: UnsafeMutablePointer<CVPixelBuffer?>

@@ -53,6 +53,7 @@ public struct CVPixelBufferLockFlags: OptionSet, Sendable {
 
 /// Makes a black (in 4:2:0: green, all bytes being zero) picture. Attributes say how memory is shared with a GPU, and have
 /// nothing to say here.
+@discardableResult
 public func CVPixelBufferCreate(
   _ allocator: CFAllocator?, _ width: Int, _ height: Int, _ pixelFormatType: OSType, _ attributes: CFDictionary?,
   _ pixelBufferOut: UnsafeMutablePointer<CVPixelBuffer?>
