@@ -70,7 +70,10 @@ let package = Package(
     // For authors of styles, backends and servers
     .library(
       name: "KoinePlatform",
-      targets: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "CrossVendorConventions"]),
+      targets: [
+        "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineReplayKit",
+        "CrossVendorConventions",
+      ]),
     .library(name: "KoinePeer", targets: ["KoinePeer"]),
     .library(name: "KoineServer", targets: ["KoineServer"]),
     .library(name: "KoineTokens", targets: ["KoineTokens"]),
@@ -130,6 +133,7 @@ let package = Package(
     module("Media", dependencies: ["CKoineSpeexDSP", "CKoineYUV"]),
     module("Base", dependencies: ["KoineMedia"]),
     module("JSONCodec", dependencies: ["CKoineJSON"]),
+    module("ObjectiveC", in: "Sources/Platform"),
 
     // Layer 2
     .target(name: "RoomModel", dependencies: ["KoineBase"], path: "Sources/RoomModel", swiftSettings: settings),
@@ -188,10 +192,11 @@ let package = Package(
     module(
       "MediaFiles",
       dependencies: ["Koine", "KoineBase", "KoineCodecs", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
-    module("CoreVideo", in: "Sources/Platform", dependencies: ["Koine"]),
+    module("CoreVideo", in: "Sources/Platform", dependencies: ["Koine", "KoineObjectiveC"]),
     module("CoreMedia", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreVideo"]),
     module("AVFoundation", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
-    module("UIKit", in: "Sources/Platform", dependencies: ["Koine", "CKoinePNG"]),
+    module("ReplayKit", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
+    module("UIKit", in: "Sources/Platform", dependencies: ["Koine", "KoineObjectiveC", "CKoinePNG"]),
 
     .target(
       name: "CrossVendorConventions", dependencies: ["Koine", "KoineSignaling"], path: "Sources/CrossVendorConventions",
@@ -216,7 +221,10 @@ let package = Package(
       ]),
     adapter(
       "AmazonChimeSDK", path: "Adapters/MeetingSession/AmazonChimeSDK",
-      dependencies: ["Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo"]),
+      dependencies: [
+        "Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo",
+        "KoineReplayKit",
+      ]),
     adapter("AmazonChimeSDKMedia", path: "Adapters/MeetingSession/AmazonChimeSDKMedia", dependencies: []),
     adapter(
       "AmazonIVSBroadcast", path: "Adapters/StageStrategy/AmazonIVSBroadcast",
@@ -241,7 +249,7 @@ let package = Package(
       "Testing",
       dependencies: [
         "CKoineDispatchContext", "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
-        "KoineAVFoundation",
+        "KoineAVFoundation", "KoineReplayKit",
       ]),
     module(
       "SampleSupport", in: "Samples",
@@ -424,7 +432,8 @@ let package = Package(
     tests(
       "Testing",
       of: [
-        "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineEmbeddedBackend", "AzureCommunicationCalling",
+        "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo",
+        "KoineReplayKit", "KoineMediaFiles", "KoineEmbeddedBackend", "AzureCommunicationCalling",
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "KoineTestSupport",
       ], swiftSettings: asAppsAre),
     .target(
@@ -438,7 +447,7 @@ let package = Package(
       of: [
         "KoineTesting", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC",
-        "WebRTC", "UIKit", "Combine",
+        "WebRTC", "UIKit", "Combine", "ReplayKit",
       ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",
@@ -482,11 +491,12 @@ let package = Package(
   apple("CoreMedia", dependencies: ["KoineCoreMedia"])
   apple("CoreVideo", dependencies: ["KoineCoreVideo"])
   apple("CoreGraphics")
+  apple("ReplayKit", dependencies: ["KoineCoreMedia", "KoineCoreVideo", "KoineReplayKit"])
   let combine: [Target.Dependency] = ["OpenCombine", "OpenCombineDispatch", "OpenCombineFoundation"].map {
     .product(name: $0, package: "OpenCombine")
   }
   apple("Combine", dependencies: combine)
-  apple("KoineFoundation", dependencies: combine)
+  apple("KoineFoundation", dependencies: combine + ["KoineObjectiveC"])
   // Under a name of Koine's, unlike the others: packages that find a module `os` use more of it than is here.
   package.targets.append(
     module("OS", in: "Sources/Platform", dependencies: [.product(name: "Logging", package: "swift-log")]))
@@ -507,7 +517,7 @@ for mode in symbolModes {
       dependencies: [
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonChimeSDK", "AmazonChimeSDKMedia",
         "AmazonIVSBroadcast", "VideoSDKRTC",
-        "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine",
+        "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineReplayKit", "Koine",
         "KoineEmbeddedBackend",
         "KoineTokens",
       ],

@@ -14,12 +14,15 @@ public final class Broadcast: Sendable {
   ///   - soundBitrate: in bit/s.
   ///   - hasVideo: whether the output gets video.
   ///   - keyFrameInterval: between pictures that stand for themselves, at most; nil: what the output needs.
+  ///   - usesBFrames: whether an output that encodes by itself may use B frames.
+  ///   - audioComplexity: how hard the audio encoder works, 0 to 10; nil: the encoder's own choice.
   ///   - onReadable: called at most once, on a lane, when others can open what the output has taken so far.
   ///   - onFailure: called at most once, on a lane, when the output breaks before `stop`, which is to follow, and may be
   ///     called from it.
   public init(
     of composition: Composition, to output: any BroadcastOutput, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000,
-    hasVideo: Bool = true, keyFrameInterval: Duration? = nil, onReadable: (@Sendable () -> Void)? = nil,
+    hasVideo: Bool = true, keyFrameInterval: Duration? = nil, usesBFrames: Bool = false,
+    audioComplexity: Int? = nil, onReadable: (@Sendable () -> Void)? = nil,
     onFailure: (@Sendable (any Error) -> Void)? = nil
   ) throws {
     let interval = [keyFrameInterval, output.keyFrameInterval].compactMap { $0 }.min()
@@ -28,6 +31,8 @@ public final class Broadcast: Sendable {
       bitrate: bitrate, soundBitrate: soundBitrate, channels: composition.channels)
     if let interval { plan.keyFrameInterval = interval }
     plan.hasVideo = hasVideo
+    plan.usesBFrames = usesBFrames
+    plan.audioComplexity = audioComplexity.map { min(max($0, 0), 10) }
     self.output = output
     // An output tells it on the thread that writes, which `stop` waits for.
     let lane = composition.world.backend.scheduler.lane("broadcast")
@@ -79,6 +84,7 @@ private final class CodedStream: OutgoingStream {
     (video.maxWidth, video.maxHeight) = (plan.width, plan.height)
     var audio = AudioSendSettings()
     (audio.bitrate, audio.channels) = (plan.soundBitrate, plan.channels)
+    audio.complexity = plan.audioComplexity
     audio.usesFEC = false  // files and streams over TCP lose no packets
     pictures =
       plan.hasVideo

@@ -38,6 +38,12 @@ public final class Composition: Sendable {
 
   private struct Mixed { weak var sound: SharedMicrophone? }
 
+  /// Frames in the place of the slots, in turn.
+  private struct Loop {
+    let frames: [VideoFrame]
+    let start: Tick
+  }
+
   public let width, height: Int
   public let framesPerSecond: Double
   /// Of the sound: 1 or 2.
@@ -46,6 +52,7 @@ public final class Composition: Sendable {
   public let world: World
   private let layout = Lock(Layout())
   private let mixed = Lock(Mixed())
+  private let loop = Lock<Loop?>(nil)
   private let pool = FramePool(limit: 8)
 
   /// - Parameters:
@@ -114,6 +121,14 @@ public final class Composition: Sendable {
 
   private func placed(_ id: Slot.ID) -> Placed? { layout.withLock { $0.slots.first { $0.slot.id == id } } }
 
+  /// Shows these frames instead of the slots from now on, one after another and again from the first. Each is fitted into the whole
+  /// area. The audio of the slots goes on.
+  /// - Parameter frames: empty: the slots are shown again.
+  public func showLoop(of frames: [VideoFrame]) {
+    let now = world.backend.scheduler.now
+    loop.withLock { $0 = frames.isEmpty ? nil : Loop(frames: frames, start: now) }
+  }
+
   // MARK: What comes out
 
   /// The composed picture as a camera; its pictures may also be published in a room.
@@ -135,6 +150,7 @@ public final class Composition: Sendable {
   /// Each slot shows the frame that was captured at the same time as the audio that is mixed with it. Each source's audio is
   /// buffered for a different time on its way here, and the frames are delayed to match.
   func compose(at now: Tick) -> VideoFrame {
+    if let loop = loop.withLock({ $0 }) { return compose(loop, at: now) }
     let placed = layout.withLock { $0.slots }
     let moment = now - Self.pictureReserve
     let delays = soundDelays(of: placed)
@@ -151,6 +167,16 @@ public final class Composition: Sendable {
       let painter = Painter(planes, pool: pool)
       painter.clear(background)
       for entry in ordered { painter.draw(entry.element.slot, entry.element.frame) }
+    }
+  }
+
+  private func compose(_ loop: Loop, at now: Tick) -> VideoFrame {
+    let number = Int((max(now - loop.start, .zero).inSeconds * framesPerSecond).rounded())
+    let frame = loop.frames[number % loop.frames.count]
+    return pool.make(width: width, height: height, captured: now - Self.pictureReserve) { planes in
+      let painter = Painter(planes, pool: pool)
+      painter.clear(background)
+      painter.draw(Slot("loop", width: Double(width), height: Double(height)), frame)
     }
   }
 

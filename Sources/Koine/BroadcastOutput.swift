@@ -60,6 +60,12 @@ public struct BroadcastPlan: Sendable, Hashable {
   public var channels: Int
   /// Between two pictures that stand for themselves.
   public var keyFrameInterval: Duration
+  /// Whether encoders may use frames that depend on later ones (B frames) where the codec has them, as H.264: better video at the same
+  /// bitrate, and two frames more of delay. VP8 has none.
+  public var usesBFrames = false
+  /// How hard the audio encoder works for quality at the same bitrate: 0 (least) to 10. Nil (the default): the encoder's own choice. Opus has
+  /// all steps; AAC has two, with the limit at 5.
+  public var audioComplexity: Int?
   /// Whether video comes. If not, `width`, `height` and `framesPerSecond` have no meaning.
   public var hasVideo = true
 

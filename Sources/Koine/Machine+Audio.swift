@@ -34,6 +34,29 @@ extension Machine {
     state.withLock { $0.outputVolume = volume.isNaN ? 0 : min(max(volume, 0), 1) }
   }
 
+  /// Hands over the audio that the app plays, at full volume, before it reaches the loudspeaker, until the observation is cancelled. For
+  /// authors of platform modules, such as the one that records an app's audio.
+  /// - Parameter handler: called on engine lanes with 10 ms of audio; the first argument differs for each of several loudspeakers that
+  ///   play at the same time.
+  public func tapPlayback(_ handler: @escaping @Sendable (ObjectIdentifier, AudioBlock) -> Void) -> Observation {
+    let number = state.withLock { state in
+      state.nextObserver += 1
+      state.playbackTaps.append((state.nextObserver, handler))
+      return state.nextObserver
+    }
+    return Observation { [weak self] in
+      let removed = self?.state.withLock { state in
+        defer { state.playbackTaps.removeAll { $0.number == number } }
+        return state.playbackTaps
+      }
+      withExtendedLifetime(removed) {}  // handlers are let go of outside the lock
+    }
+  }
+
+  var playbackTaps: [(number: Int, handler: @Sendable (ObjectIdentifier, AudioBlock) -> Void)] {
+    state.withLock { $0.playbackTaps }
+  }
+
   /// Restarts the audio service of the system: observers are notified that it was lost, then that it works again.
   public func resetMediaServices() { change { _ in [.mediaServicesLost, .mediaServicesReset] } }
 }

@@ -155,9 +155,13 @@ private final class RoutedLoudspeaker: AudioSink, IntermittentSink, MachineFollo
 
   private var sink: (any AudioSink)? { open.withLock { $0.isOn ? $0.sink : nil } }
 
-  var isListening: Bool { sink != nil }
+  private var isOn: Bool { open.withLock { $0.isOn } }
+
+  var isListening: Bool { sink != nil || isOn && !machine.playbackTaps.isEmpty }
 
   func play(_ block: AudioBlock) {
+    let taps = machine.playbackTaps
+    if !taps.isEmpty, isOn { for tap in taps { tap.handler(ObjectIdentifier(self), block) } }
     let volume = machine.outputVolume
     guard volume < 1 else {
       sink?.play(block)

@@ -118,6 +118,7 @@ public final class Machine: Sendable {
     var isInterrupted = false
     var audioDirections: AudioDirections?
     var outputVolume: Float = 1
+    var playbackTaps: [(number: Int, handler: @Sendable (ObjectIdentifier, AudioBlock) -> Void)] = []
     var isInBackground = false
     var information: AppInformation?
     var missingKeys: Set<String> = []

@@ -6,6 +6,8 @@ public enum PixelLayout: Sendable, Hashable {
   case bgra
   /// Red, green, blue, alpha.
   case rgba
+  /// Alpha, red, green, blue.
+  case argb
 }
 
 extension VideoFrame {
@@ -17,7 +19,12 @@ extension VideoFrame {
   public func write(_ layout: PixelLayout, into buffer: UnsafeMutableRawBufferPointer, bytesPerRow: Int) -> Bool {
     guard let target = Self.pixels(buffer, width, height, bytesPerRow) else { return false }
     withPlanes { from in
-      let convert = layout == .bgra ? I420ToARGB : I420ToABGR  // libyuv names the order of a little-endian word
+      let convert =
+        switch layout {  // libyuv names the order of a little-endian word
+        case .bgra: I420ToARGB
+        case .rgba: I420ToABGR
+        case .argb: I420ToBGRA
+        }
       _ = convert(
         from.y, Int32(from.lumaStride), from.u, Int32(from.chromaStride), from.v, Int32(from.chromaStride), target,
         Int32(bytesPerRow), Int32(from.width), Int32(from.height))
@@ -43,7 +50,12 @@ extension VideoFrame {
       return nil
     }
     return pool.make(width: width, height: height, captured: captured, quarterTurns: quarterTurns) { to in
-      let convert = layout == .bgra ? ARGBToI420 : ABGRToI420
+      let convert =
+        switch layout {
+        case .bgra: ARGBToI420
+        case .rgba: ABGRToI420
+        case .argb: BGRAToI420
+        }
       _ = convert(
         UnsafePointer(source), Int32(stride), to.y, Int32(to.lumaStride), to.u, Int32(to.chromaStride), to.v,
         Int32(to.chromaStride), Int32(width), Int32(height))

@@ -182,7 +182,9 @@ private final class OpusEncoderBox {
     encoder.setFEC(settings.usesFEC)
     encoder.setDTX(settings.usesDTX)
     if settings.isWideband { encoder.limitToWideband() }
-    if settings.effort == .least { encoder.setComplexity(0) }
+    if let complexity = settings.complexity ?? (settings.effort == .least ? 0 : nil) {
+      encoder.setComplexity(complexity)
+    }
   }
 
   func setExpectedLoss(_ percent: Int) { encoder.setExpectedLoss(percent: percent) }

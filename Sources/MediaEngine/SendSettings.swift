@@ -41,6 +41,8 @@ package struct AudioSendSettings: Sendable, Hashable {
   /// Nil leaves the sound as the source gives it, which is right for files, tones and music.
   package var processing: AudioProcessing?
   package var effort = EncoderEffort.usual
+  /// 0 (cheapest)...10. Nil: as the effort says.
+  package var complexity: Int?
 
   package init() {}
 }

@@ -96,9 +96,10 @@ final class PictureTrack {
       codec.pointee.rc_max_rate = Int64(plan.bitrate) * 3 / 2
       codec.pointee.rc_buffer_size = Int32(clamping: plan.bitrate * 2)
       codec.pointee.gop_size = keyInterval
-      codec.pointee.max_b_frames = 0
+      codec.pointee.max_b_frames = plan.usesBFrames ? 2 : 0
       // A call is on the same machine. Encoders that do not know these ignore them.
       av_dict_set(&options, "preset", "superfast", 0)
+      if plan.usesBFrames { av_dict_set(&options, "b_strategy", "0", 0) }  // no lookahead decides about them
       av_dict_set(&options, "tune", "zerolatency", 0)
       av_dict_set(&options, "forced-idr", "1", 0)
       av_dict_set(&options, "sc_threshold", "0", 0)  // key frames where they are expected, and nowhere else
@@ -179,7 +180,11 @@ final class SoundTrack {
     let channels = plan.channels
     self.channels = channels
     func makeTrack(_ format: AVSampleFormat) throws(TrackError) -> Track {
-      try Track(context, encoder, hasGlobalHeader: hasGlobalHeader) { codec, _ in
+      try Track(context, encoder, hasGlobalHeader: hasGlobalHeader) { codec, options in
+        if let complexity = plan.audioComplexity {  // encoders ignore the options of others
+          av_dict_set(&options, "compression_level", "\(complexity)", 0)
+          av_dict_set(&options, "aac_coder", complexity < 5 ? "fast" : "twoloop", 0)
+        }
         codec.pointee.sample_fmt = format
         codec.pointee.sample_rate = Int32(AudioBlock.sampleRate)
         av_channel_layout_default(&codec.pointee.ch_layout, Int32(channels))

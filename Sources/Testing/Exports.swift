@@ -2,3 +2,5 @@
 @_exported public import Koine
 @_exported public import KoineEmbeddedBackend
 @_exported public import KoineUIKit
+@_exported public import class KoineReplayKit.RPBroadcastSampleHandler
+@_exported public import class KoineReplayKit.ScreenBroadcast

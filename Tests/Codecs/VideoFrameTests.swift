@@ -5,7 +5,7 @@ import Testing
 @Suite struct VideoFrameTests {
   let pool = FramePool()
 
-  @Test(arguments: [PixelLayout.bgra, .rgba], [(64, 48), (33, 17), (1, 1)])
+  @Test(arguments: [PixelLayout.bgra, .rgba, .argb], [(64, 48), (33, 17), (1, 1)])
   func rgbRoundTripKeepsColours(layout: PixelLayout, size: (Int, Int)) throws {
     let frame = scene(3, width: size.0, height: size.1, pool: pool)
     let pixels = frame.pixels(layout)

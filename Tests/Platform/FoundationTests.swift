@@ -7,6 +7,12 @@ import Testing
     @Published var name = "Ana"
   }
 
+  @Test func autoreleasepoolReturnsWhatItsClosureReturns() {
+    struct Refusal: Error, Equatable {}
+    #expect(autoreleasepool { 3 } == 3)
+    #expect(throws: Refusal()) { try autoreleasepool { throw Refusal() } }
+  }
+
   @Test func foundationImportProvidesCombineAndNetworking() throws {
     let model = Model()
     var seen: [String] = []

@@ -71,6 +71,49 @@ import Testing
     #expect(listener.codes.withLock { $0 } == [10411, 10403])
   }
 
+  @Test func audioInSampleBuffersIsHeard() async throws {
+    let source = World.$current.withValue(environment.world) {
+      IVSDeviceDiscovery().createAudioSource(withName: "music")
+    }
+    let loud = Lock<[Float]>([])
+    source.setStatsCallback { stats in loud.withLock { $0.append(stats.peak) } }
+    let samples = (0..<4_410).flatMap { index in
+      let value = Int16(9_830 * sin(2 * .pi * 500 * Double(index) / 44_100))
+      return [value, value]
+    }
+    for part in 0..<5 {
+      let time = CMTime(value: Int64(part), timescale: 10)
+      source.onSampleBuffer(
+        try #require(CMSampleBuffer(samples: samples, channels: 2, rate: 44_100, presentationTimeStamp: time)))
+      await environment.run(.milliseconds(100))
+    }
+    let peak = try #require(loud.withLock { $0.max() })
+    #expect(abs(peak - -10.5) < 1, "0.3 of full scale: \(peak)")
+    source.setStatsCallback(nil)
+  }
+
+  @Test func sampleBuffersWithoutPixelsOrAudioAreReported() async throws {
+    final class Listener: NSObject, IVSErrorDelegate, @unchecked Sendable {
+      let codes = Lock<[Int]>([])
+      func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+        codes.withLock { $0.append((error as NSError).code) }
+      }
+    }
+    let listener = Listener()
+    let (images, audio) = World.$current.withValue(environment.world) {
+      let discovery = IVSDeviceDiscovery()
+      return (discovery.createImageSource(withName: "a"), discovery.createAudioSource(withName: "b"))
+    }
+    (images.errorDelegate, audio.errorDelegate) = (listener, listener)
+    var pixels: CVPixelBuffer?
+    _ = CVPixelBufferCreate(nil, 64, 36, kCVPixelFormatType_32ARGB, nil, &pixels)
+    let picture = CMSampleBuffer(imageBuffer: try #require(pixels), presentationTimeStamp: .zero)
+    images.onSampleBuffer(picture)
+    for _ in 0..<2 { audio.onSampleBuffer(picture) }
+    await environment.run(.milliseconds(50))
+    #expect(listener.codes.withLock { $0 } == [10401, 10411])
+  }
+
   @Test func imageThatIsTooLargeIsReported() async throws {
     final class Listener: NSObject, IVSErrorDelegate, @unchecked Sendable {
       let codes = Lock<[Int]>([])

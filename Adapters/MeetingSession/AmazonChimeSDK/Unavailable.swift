@@ -35,9 +35,3 @@ public final class BackgroundReplacementVideoFrameProcessor {}
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/BackgroundFilterProcessor.html)
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class BackgroundFilterProcessor {}
-
-/// Video from ReplayKit for a content share. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/ReplayKitSource.html)
-@available(*, unavailable, message: "ReplayKit belongs to iOS; share a VideoSource of your own")
-public final class ReplayKitSource {}

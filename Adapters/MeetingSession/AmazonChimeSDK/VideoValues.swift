@@ -54,13 +54,12 @@ public final class VideoFrame {
     self.buffer = buffer
   }
 
-  /// Nil if the sample has no valid time.
+  /// Nil if the sample has no valid time or no pixels.
   public convenience init?(sampleBuffer: CMSampleBuffer) {
-    guard sampleBuffer.presentationTimeStamp.isValid,
+    guard let pixels = sampleBuffer.imageBuffer, sampleBuffer.presentationTimeStamp.isValid,
       let time = Int64(exactly: (sampleBuffer.presentationTimeStamp.seconds * 1e9).rounded())
     else { return nil }
-    self.init(
-      timestampNs: time, rotation: .rotation0, buffer: VideoFramePixelBuffer(pixelBuffer: sampleBuffer.imageBuffer))
+    self.init(timestampNs: time, rotation: .rotation0, buffer: VideoFramePixelBuffer(pixelBuffer: pixels))
   }
 
   /// Wraps a frame of the engine; no pixel is copied.

@@ -27,7 +27,15 @@ final class CustomAudioSource: AudioDevice, IVSCustomAudioSource, PublishableSou
   func wasPublished(as stream: LocalStream) {}
 
   func onSampleBuffer(_ sampleBuffer: CMSampleBuffer) {
-    reportOnce(.pcmUnsupportedSample, "a CMSampleBuffer holds pictures here; hand sound in with onPCMBuffer")
+    let data = sampleBuffer.dataBuffer?.dataLength ?? 0
+    guard data <= Self.largest else { return reportOnce(.pcmDataTooLong, "\(data) bytes are too many") }
+    let audio = sampleBuffer.formatDescription?.audioStreamBasicDescription
+    guard let audio, let samples = sampleBuffer.stereoSamples() else {
+      return reportOnce(.pcmUnsupportedSample, "the sample buffer holds no linear PCM")
+    }
+    guard source.push(samples, at: audio.mSampleRate) else {
+      return reportOnce(.pcmUnsupportedSample, "sound at \(audio.mSampleRate) Hz")
+    }
   }
 
   func onPCMBuffer(_ pcmBuffer: AVAudioPCMBuffer, at audioTime: AVAudioTime) {

@@ -22,8 +22,8 @@ public class IVSBroadcastConfiguration: NSObject {
   public var video = IVSVideoConfiguration()
   public var mixer = IVSMixerConfiguration()
   public var autoReconnect = IVSAutoReconnectConfiguration()
-  /// Kept, as a session's.
-  public var logLevel = IVSBroadcastSession.LogLevel.error { didSet { NoEffect.logLevel.log() } }
+  /// The log level with which a session begins.
+  public var logLevel = IVSBroadcastSession.LogLevel.error
 
   public override init() { super.init() }
   public init(audio: IVSAudioConfiguration, video: IVSVideoConfiguration, mixer: IVSMixerConfiguration) {
@@ -57,10 +57,12 @@ public class IVSVideoConfiguration: NSObject {
   public private(set) var size = CGSize(width: 720, height: 1280)
   /// Between two pictures that stand for themselves, in seconds.
   public private(set) var keyframeInterval: Float = 2
-  /// Kept, as the next two: the encoder has its own way.
-  public var usesBFrames = true { didSet { NoEffect.videoEncoding.log() } }
-  public var useAutoBitrate = true { didSet { NoEffect.videoEncoding.log() } }
-  public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { NoEffect.videoEncoding.log() } }
+  /// Whether the encoder uses frames that depend on later ones (B frames). Outputs in H.264 (RTMP, `.mp4`, HLS) do; VP8 (`.webm`) has
+  /// none.
+  public var usesBFrames = true
+  /// Kept, as the next one: the bitrate does not follow the network.
+  public var useAutoBitrate = true { didSet { NoEffect.automaticBitrate.log() } }
+  public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { NoEffect.automaticBitrate.log() } }
 
   /// How fast the automatic bit rate rises. It has no effect in Koine.
   ///
@@ -128,10 +130,11 @@ public class IVSAudioConfiguration: NSObject {
   public private(set) var bitrate = 96_000
   /// What all sound is mixed to; of two, sound in one channel is in the middle. A stage's is in one.
   public private(set) var channels = 2
-  /// Kept: encoders have one.
-  public var quality = AudioQuality.medium { didSet { NoEffect.soundEncoding.log() } }
+  /// How hard the encoder works at the same bitrate. Opus (`.webm`) has all five qualities; AAC (RTMP, `.mp4`, HLS) works less for the two
+  /// lowest.
+  public var quality = AudioQuality.medium
 
-  /// Quality of the audio encoder. It has no effect in Koine: the bit rate determines the quality.
+  /// Quality of the audio encoder.
   ///
   /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSAudioQuality.html)
   public enum AudioQuality: Int, Sendable {
@@ -140,6 +143,17 @@ public class IVSAudioConfiguration: NSObject {
     case medium = 2
     case high = 3
     case maximum = 4
+
+    /// Of `BroadcastPlan`; nil: the encoder's own choice.
+    var complexity: Int? {
+      switch self {
+      case .minimum: 0
+      case .low: 2
+      case .medium: nil
+      case .high: 8
+      case .maximum: 10
+      }
+    }
   }
 
   /// - Parameter channels: 1 or 2.

@@ -31,7 +31,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     case failure = 5
   }
 
-  /// Severity of log messages. It has no effect in Koine.
+  /// Severity of log messages.
   ///
   /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSBroadcastLogLevel.html)
   public enum LogLevel: Int, Sendable {
@@ -74,6 +74,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     /// Counts beginnings and ends.
     var run = 0
     var isSending = false
+    var runsInBackground = false
     /// A server's address, while it is to be tried again.
     var server: URL?
     /// Since it was last connected.
@@ -87,6 +88,10 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   private let bitrate: Int
   private let soundBitrate: Int
   private let keyFrameInterval: Duration
+  private let usesBFrames: Bool
+  private let audioComplexity: Int?
+  private let framesInInterval: Int
+  private let background = Lock<[VideoFrame]>([])
   private let observation = Lock<Observation?>(nil)
 
   /// - Parameter descriptors: of the machine's devices to begin with, in the first slots that fit.
@@ -99,6 +104,10 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     soundBitrate = configuration.audio.bitrate
     reconnects = configuration.autoReconnect.enabled
     keyFrameInterval = .seconds(Double(configuration.video.keyframeInterval))
+    usesBFrames = configuration.video.usesBFrames
+    audioComplexity = configuration.audio.quality.complexity
+    framesInInterval = max(
+      1, Int((configuration.video.keyframeInterval * Float(configuration.video.targetFramerate)).rounded()))
     try super.init(configuration)
     for descriptor in descriptors ?? [] { attach(descriptor, toSlotWithName: nil) }
     let machine = world.machine
@@ -109,6 +118,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
         self.delegate?.broadcastSession(self, didAddDevice: IVSDeviceDescriptor(device, of: machine))
       case .unplugged(let device) where device.kind != .loudspeaker:
         self.delegate?.broadcastSession(self, didRemoveDevice: IVSDeviceDescriptor(device, of: machine))
+      case .wentToBackground: goToBackground()
+      case .cameToForeground: mixer.composition.showLoop(of: [])
       default: break
       }
     }
@@ -150,7 +161,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     notifyDelegate(State.connecting)
     let broadcast = try Broadcast(
       of: mixer.composition, to: output, bitrate: bitrate, soundBitrate: soundBitrate,
-      keyFrameInterval: keyFrameInterval, onReadable: { [weak self] in self?.took(run) },
+      keyFrameInterval: keyFrameInterval, usesBFrames: usesBFrames,
+      audioComplexity: audioComplexity, onReadable: { [weak self] in self?.took(run) },
       onFailure: { [weak self] error in self?.broke(run, error) })
     let meter = SoundMeter(of: mixer.composition) { [weak self] levels in
       guard let self else { return }
@@ -207,6 +219,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
       }
       guard let tries else { return }
       if tries > 0 { delegate?.broadcastSession(self, didChange: RetryState.success) }
+      log(.info, "state: \(State.connected)")
       delegate?.broadcastSession(self, didChange: State.connected)
     }
   }
@@ -227,6 +240,67 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
         tellFailure(error)
       }
     }
+  }
+
+  // MARK: In the background
+
+  /// Makes a source of the video that the broadcast shows while the app is in the background. By default a broadcast stops then, and
+  /// the app starts it again. Once the source is finished, the broadcast goes on: it shows the source's frames in turn, with the audio
+  /// of its devices.
+  /// - Parameters:
+  ///   - attemptTrim: whether frames that do not fill an interval between key frames are left out; otherwise the last frame is repeated
+  ///     to fill the interval. Fewer frames than one interval are always filled up.
+  ///   - onComplete: called once, on the delivery queue, after the source is finished, with an error if it had no frames.
+  /// - Returns: nil while the app is in the background.
+  public func createAppBackgroundImageSource(
+    withAttemptTrim attemptTrim: Bool, onComplete: (((any Error)?) -> Void)? = nil
+  ) -> (any IVSBackgroundImageSource)? {
+    guard !world.machine.isInBackground else {
+      log(.error, "a background image source is made in the foreground only")
+      return nil
+    }
+    let interval = framesInInterval
+    nonisolated(unsafe) let onComplete = onComplete  // called on the delivery queue, once
+    return BackgroundImageSource(in: world) { [weak self, world] images in
+      let error: NSError? =
+        images.isEmpty ? .ivs(.invalidState, "the background image source has no images", source: "background") : nil
+      let frames = Self.loop(of: images, interval: interval, trims: attemptTrim)
+      self?.background.withLock { $0 = frames }
+      world.delivery.deliver { onComplete?(error) }
+    }
+  }
+
+  /// Stops broadcasts in the background again.
+  /// - Throws: `foregroundOnly` while the app is in the background.
+  public func removeImageSourceOnAppBackgrounded() throws {
+    guard !world.machine.isInBackground else {
+      throw NSError.ivs(.foregroundOnly, "the app is in the background", source: sessionId)
+    }
+    background.withLock { $0 = [] }
+  }
+
+  /// A number of frames that fills intervals between key frames.
+  private static func loop(of images: [VideoFrame], interval: Int, trims: Bool) -> [VideoFrame] {
+    guard let last = images.last else { return [] }
+    let excess = images.count % interval
+    if excess == 0 { return images }
+    if trims, images.count > interval { return Array(images.dropLast(excess)) }
+    return images + Array(repeating: last, count: interval - excess)
+  }
+
+  /// Whether the app's background has no effect on the broadcast.
+  var runsInBackground: Bool {
+    get { state.withLock { $0.runsInBackground } }
+    set { state.withLock { $0.runsInBackground = newValue } }
+  }
+
+  private func goToBackground() {
+    guard !runsInBackground else { return }
+    let frames = background.withLock { $0 }
+    guard frames.isEmpty else { return mixer.composition.showLoop(of: frames) }
+    guard state.withLock({ $0.isSending }) else { return }
+    log(.warn, "the broadcast stops: the app is in the background")
+    stop()
   }
 
   // MARK: Trying again
@@ -263,6 +337,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   // MARK: Telling
 
   private func emit(_ error: any Error, fatal: Bool) {
+    log(fatal ? .error : .warn, "\(error)")
     let failure = NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: fatal)
     world.delivery.deliver { [weak self] in
       if let self { delegate?.broadcastSession(self, didEmitError: failure) }
@@ -275,12 +350,14 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   }
 
   private func notifyDelegate(_ new: RetryState) {
+    log(.info, "reconnection: \(new)")
     world.delivery.deliver { [weak self] in
       if let self { delegate?.broadcastSession(self, didChange: new) }
     }
   }
 
   private func notifyDelegate(_ new: State) {
+    log(.info, "state: \(new)")
     world.delivery.deliver { [weak self] in
       if let self { delegate?.broadcastSession(self, didChange: new) }
     }

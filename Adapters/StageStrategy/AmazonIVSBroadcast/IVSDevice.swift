@@ -120,15 +120,27 @@ public protocol IVSMicrophoneDelegate: NSObjectProtocol {
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSCustomImageSource.html)
 public protocol IVSCustomImageSource: IVSImageDevice {
-  /// The picture to be shown from now on, until there is a newer one. From any thread.
+  /// The picture to be shown from now on, until there is a newer one. From any thread. For pixels in a format that the vendor does
+  /// not take (32ARGB), and for audio, `invalidVideoFormat` is reported.
   func onSampleBuffer(_ sampleBuffer: CMSampleBuffer)
+}
+
+/// A source of the video of a broadcast while the app is in the background. `IVSBroadcastSession.createAppBackgroundImageSource`
+/// makes it. Each image is one frame at the frame rate of the broadcast; the times of sample buffers are ignored.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSBackgroundImageSource.html)
+public protocol IVSBackgroundImageSource: IVSCustomImageSource {
+  /// No more images follow. The completion handler of the source is called.
+  func finish()
+  func add(_ pixelBuffer: CVPixelBuffer)
 }
 
 /// An audio source with samples from the app.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSCustomAudioSource.html)
 public protocol IVSCustomAudioSource: IVSAudioDevice {
-  /// Sample buffers hold pictures here: `pcmUnsupportedSample` is reported, once.
+  /// Appends audio as `onPCMBuffer(_:at:)` does: linear PCM of 16-bit or 32-bit integers or 32-bit floats, at 8,000 to 192,000 Hz. For
+  /// other buffers, `pcmUnsupportedSample` is reported, once. Callable from any thread.
   func onSampleBuffer(_ sampleBuffer: CMSampleBuffer)
   /// Appends audio to the audio handed in before, at any pace. The latest half second is kept. Callable from any thread.
   func onPCMBuffer(_ pcmBuffer: AVAudioPCMBuffer, at audioTime: AVAudioTime)

@@ -15,7 +15,7 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
   public let mixer: IVSMixer
   let world: World
   private let devices = Lock<[any IVSDevice]>([])
-  private let level = Lock(IVSBroadcastSession.LogLevel.error)
+  private let level: Lock<IVSBroadcastSession.LogLevel>
 
   /// How sessions made from now on configure the machine's audio session (`AVAudioSession`). With `noAction` they leave it alone, and
   /// microphones of the machine are neither listed nor attached. `stages`: `IVSStageAudioManager` decides.
@@ -24,13 +24,15 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
     set { AudioStrategy.of(.current).value.withLock { $0 = newValue } }
   }
 
-  /// Kept: what goes wrong is told to the delegate.
+  /// What the session writes to standard error: messages of this severity and higher. Errors by default.
   public var logLevel: IVSBroadcastSession.LogLevel {
     get { level.withLock { $0 } }
-    set {
-      NoEffect.logLevel.log()
-      level.withLock { $0 = newValue }
-    }
+    set { level.withLock { $0 = newValue } }
+  }
+
+  func log(_ severity: IVSBroadcastSession.LogLevel, _ message: @autoclosure () -> String) {
+    guard severity.rawValue >= logLevel.rawValue else { return }
+    SessionLog.write(severity, sessionId, message())
   }
 
   init(_ configuration: IVSBroadcastConfiguration) throws {
@@ -40,6 +42,7 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
       throw NSError.ivs(.configurationDuplicateSlotNames, "two slots have one name", source: "IVSSession")
     }
     mixer = IVSMixer(configuration, in: world)
+    level = Lock(configuration.logLevel)
     super.init()
     startAudio()
   }
@@ -99,6 +102,7 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
   public func detach(_ device: any IVSDevice, onComplete: (() -> Void)? = nil) {
     mixer.unbindDevice(device)
     devices.withLock { $0.removeAll { $0 === device } }
+    log(.debug, "detached \(device.tag())")
     finish(onComplete.map { done in { _, _ in done() } }, nil, nil)
   }
 
@@ -167,12 +171,14 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
       return .ivs(.deviceFoundNoMatchingSlot, "no slot for \(device.tag())", source: sessionId)
     }
     devices.withLock { $0.append(device) }
+    log(.debug, "attached \(device.tag()) to slot \(mixer.binding(for: device) ?? "")")
     return nil
   }
 
   private func finish(
     _ handler: (((any IVSDevice)?, (any Error)?) -> Void)?, _ device: (any IVSDevice)?, _ error: NSError?
   ) {
+    if let error { log(.error, error.localizedDescription) }
     let outcome = Outcome(handler: handler, device: device, error: error)
     world.delivery.deliver { outcome.handler?(outcome.device, outcome.error) }
   }

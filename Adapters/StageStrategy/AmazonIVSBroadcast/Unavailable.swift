@@ -3,29 +3,17 @@
 /// A connection that several stages share. Unavailable in Koine.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRealTimeConnection.html)
-@available(*, unavailable, message: "each stage has a connection of its own")
+@available(*, unavailable, message: "each stage has its own connection; the form of connection tokens is not public")
 public final class IVSRealTimeConnection {}
-
-/// Video of a broadcast while the app is in the background. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSBackgroundImageSource.html)
-@available(*, unavailable, message: "nothing goes to the background here")
-public protocol IVSBackgroundImageSource {}
 
 /// A message embedded in a video frame. Unavailable in Koine.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSBroadcastImageFrameMessage.html)
-@available(*, unavailable, message: "pictures carry no messages; the common layer's data messages do")
+@available(*, unavailable, message: "VP8 and VP9 frames carry no SEI messages; use data messages of the common layer")
 public protocol IVSImageFrameMessage {}
 
 /// Statistics of a broadcast's transmission. Unavailable in Koine.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSTransmissionStatistics.html)
-@available(*, unavailable, message: "an output to a file has no such figures")
+@available(*, unavailable, message: "FFmpeg tells neither the round-trip time nor the backlog of its RTMP connection")
 public final class IVSTransmissionStatistics {}
-
-/// A broadcast session of a ReplayKit extension. Unavailable in Koine.
-///
-/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSReplayKitBroadcastSession.html)
-@available(*, unavailable, message: "ReplayKit belongs to iOS")
-public final class IVSReplayKitBroadcastSession {}

@@ -1,4 +1,6 @@
 public import Foundation
+@_exported public import struct KoineCoreMedia.AudioBuffer
+@_exported public import struct KoineCoreMedia.AudioBufferList
 
 /// What samples are like.
 public enum AVAudioCommonFormat: UInt, Sendable {
@@ -37,21 +39,6 @@ public final class AVAudioTime: NSObject, Sendable {
   public init(sampleTime: Int64, atRate sampleRate: Double) {
     (self.sampleTime, self.sampleRate) = (sampleTime, sampleRate)
   }
-}
-
-/// The samples of one plane, as Core Audio describes them.
-public struct AudioBuffer {
-  /// Interleaved channels in the plane.
-  public var mNumberChannels: UInt32
-  /// In bytes.
-  public var mDataByteSize: UInt32
-  public var mData: UnsafeMutableRawPointer?
-}
-
-/// Planes of samples: `mNumberBuffers` of them, which follow one another in memory from `mBuffers` on.
-public struct AudioBufferList {
-  public var mNumberBuffers: UInt32
-  public var mBuffers: AudioBuffer
 }
 
 public typealias AVAudioFrameCount = UInt32

@@ -1,5 +1,3 @@
-public import KoineCoreVideo
-
 /// A rational time: `value` parts of a second, `timescale` to the second.
 public struct CMTime: Sendable, Hashable, Comparable {
   public var value: Int64
@@ -45,16 +43,5 @@ public struct CMTime: Sendable, Hashable, Comparable {
   }
 }
 
-/// A picture with its time.
-public final class CMSampleBuffer: Sendable {
-  public let imageBuffer: CVPixelBuffer
-  public let presentationTimeStamp: CMTime
-
-  public init(imageBuffer: CVPixelBuffer, presentationTimeStamp: CMTime) {
-    self.imageBuffer = imageBuffer
-    self.presentationTimeStamp = presentationTimeStamp
-  }
-}
-
-public func CMSampleBufferGetImageBuffer(_ sample: CMSampleBuffer) -> CVPixelBuffer? { sample.imageBuffer }
-public func CMSampleBufferGetPresentationTimeStamp(_ sample: CMSampleBuffer) -> CMTime { sample.presentationTimeStamp }
+public func CMTimeMake(value: Int64, timescale: Int32) -> CMTime { CMTime(value: value, timescale: timescale) }
+public func CMTimeGetSeconds(_ time: CMTime) -> Double { time.seconds }

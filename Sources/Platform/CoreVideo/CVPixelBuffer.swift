@@ -5,10 +5,10 @@ public typealias CVReturn = Int32
 public typealias CVImageBuffer = CVPixelBuffer
 
 /// An image with real pixels behind Apple's name: either a frame of the engine, which is shared and never written, or
-/// memory of its own in one of three formats.
+/// memory of its own in one of five formats.
 ///
 /// `@unchecked Sendable`: as with Apple's, a writer holds the lock and passes the buffer on afterwards.
-public final class CVPixelBuffer: @unchecked Sendable {
+public final class CVPixelBuffer: AttachmentBearer, @unchecked Sendable {
   private enum Storage {
     case frame(VideoFrame)
     case planes(PixelPlanes)
@@ -16,16 +16,25 @@ public final class CVPixelBuffer: @unchecked Sendable {
 
   private var storage: Storage
   public let width, height: Int
+  public let attachmentList = AttachmentList()
+  /// Takes the memory back.
+  private let pool: CVPixelBufferPool?
 
   /// Wraps a frame of the engine; the pixels are copied only before the first write.
   public init(_ frame: VideoFrame) {
     storage = .frame(frame)
+    pool = nil
     (width, height) = (frame.width, frame.height)
   }
 
-  init(_ planes: PixelPlanes) {
+  init(_ planes: PixelPlanes, pool: CVPixelBufferPool? = nil) {
     storage = .planes(planes)
     (width, height) = (planes.width, planes.height)
+    self.pool = pool
+  }
+
+  deinit {
+    if let pool, case .planes(let planes) = storage { pool.recycle(planes) }
   }
 
   /// The picture as a frame of the engine. A wrapped frame comes back as it is, other pixels are converted to I420.

@@ -4,6 +4,10 @@
 public let kCVPixelFormatType_420YpCbCr8Planar: OSType = 0x7934_3230  // "y420"
 /// Luma, then a plane of Cb and Cr in turns, limited range.
 public let kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange: OSType = 0x3432_3076  // "420v"
+/// Luma, then a plane of Cb and Cr in turns, full range: the conversion to the engine's limited range is exact to rounding.
+public let kCVPixelFormatType_420YpCbCr8BiPlanarFullRange: OSType = 0x3432_3066  // "420f"
+/// Four bytes a pixel: alpha, red, green, blue.
+public let kCVPixelFormatType_32ARGB: OSType = 0x0000_0020
 /// Four bytes a pixel: blue, green, red, alpha.
 public let kCVPixelFormatType_32BGRA: OSType = 0x4247_5241  // "BGRA"
 
@@ -11,11 +15,35 @@ public let kCVReturnSuccess: CVReturn = 0
 public let kCVReturnInvalidArgument: CVReturn = -6_661
 public let kCVReturnInvalidPixelFormat: CVReturn = -6_680
 public let kCVReturnInvalidSize: CVReturn = -6_681
+public let kCVReturnInvalidPixelBufferAttributes: CVReturn = -6_682
+public let kCVReturnWouldExceedAllocationThreshold: CVReturn = -6_689
+public let kCVReturnInvalidPoolAttributes: CVReturn = -6_691
 
-/// There is one allocator; the type is there to be passed.
-public struct CFAllocator: Sendable { private init() {} }
+/// Memory comes from the system's allocator. The type is there to be passed, and to say that memory is not to be released.
+public struct CFAllocator: Sendable, Hashable {
+  private let releases: Bool
+  fileprivate init(releases: Bool) { self.releases = releases }
+}
 public let kCFAllocatorDefault: CFAllocator? = nil
+public let kCFAllocatorMalloc: CFAllocator! = CFAllocator(releases: true)
+/// Releases nothing.
+public let kCFAllocatorNull: CFAllocator! = CFAllocator(releases: false)
 public typealias CFDictionary = [String: Any]
+public typealias CFString = String
+public typealias CFTypeRef = Any
+public typealias CFBoolean = Bool
+public let kCFBooleanTrue: CFBoolean! = true
+public let kCFBooleanFalse: CFBoolean! = false
+
+// Keys of a pixel buffer's attributes. Pools read the format and the size. The others say how memory is shared with a GPU or with
+// another framework of Apple's: buffers here are plain memory, which any code can read.
+public let kCVPixelBufferPixelFormatTypeKey: CFString = "PixelFormatType"
+public let kCVPixelBufferWidthKey: CFString = "Width"
+public let kCVPixelBufferHeightKey: CFString = "Height"
+public let kCVPixelBufferCGImageCompatibilityKey: CFString = "CGImageCompatibility"
+public let kCVPixelBufferCGBitmapContextCompatibilityKey: CFString = "CGBitmapContextCompatibility"
+public let kCVPixelBufferIOSurfacePropertiesKey: CFString = "IOSurfaceProperties"
+public let kCVPixelBufferMetalCompatibilityKey: CFString = "MetalCompatibility"
 
 public struct CVPixelBufferLockFlags: OptionSet, Sendable {
   public let rawValue: UInt64
@@ -25,6 +53,7 @@ public struct CVPixelBufferLockFlags: OptionSet, Sendable {
 
 /// Makes a black (in 4:2:0: green, all bytes being zero) picture. Attributes say how memory is shared with a GPU, and have
 /// nothing to say here.
+@discardableResult
 public func CVPixelBufferCreate(
   _ allocator: CFAllocator?, _ width: Int, _ height: Int, _ pixelFormatType: OSType, _ attributes: CFDictionary?,
   _ pixelBufferOut: UnsafeMutablePointer<CVPixelBuffer?>
@@ -58,7 +87,7 @@ public func CVPixelBufferGetPixelFormatType(_ buffer: CVPixelBuffer) -> OSType {
 public func CVPixelBufferGetPlaneCount(_ buffer: CVPixelBuffer) -> Int {
   CVPixelBufferIsPlanar(buffer) ? buffer.layout.count : 0
 }
-public func CVPixelBufferIsPlanar(_ buffer: CVPixelBuffer) -> Bool { buffer.format != kCVPixelFormatType_32BGRA }
+public func CVPixelBufferIsPlanar(_ buffer: CVPixelBuffer) -> Bool { buffer.layout.count > 1 }
 
 /// Of pixels that are not planar; nil for planes, which have addresses of their own.
 public func CVPixelBufferGetBaseAddress(_ buffer: CVPixelBuffer) -> UnsafeMutableRawPointer? {

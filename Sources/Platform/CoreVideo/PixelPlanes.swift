@@ -55,11 +55,13 @@ final class PixelPlanes {
     return [(width, width, height), chroma, chroma]
   }
 
+  static func isFormat(_ format: OSType) -> Bool { sizes(of: format, 2, 2) != nil }
+
   private static func sizes(of format: OSType, _ width: Int, _ height: Int) -> [Size]? {
     switch format {
-    case kCVPixelFormatType_32BGRA: [(4 * width, width, height)]
+    case kCVPixelFormatType_32BGRA, kCVPixelFormatType_32ARGB: [(4 * width, width, height)]
     case kCVPixelFormatType_420YpCbCr8Planar: planar(width, height)
-    case kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange:
+    case kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange, kCVPixelFormatType_420YpCbCr8BiPlanarFullRange:
       [(width, width, height), (2 * ((width + 1) / 2), (width + 1) / 2, (height + 1) / 2)]
     default: nil
     }
@@ -85,18 +87,44 @@ final class PixelPlanes {
       UnsafePointer(layout[plane].base.assumingMemoryBound(to: UInt8.self))
     }
     switch format {
-    case kCVPixelFormatType_32BGRA:
+    case kCVPixelFormatType_32BGRA, kCVPixelFormatType_32ARGB:
+      let order: PixelLayout = format == kCVPixelFormatType_32BGRA ? .bgra : .argb
       return VideoFrame.from(
-        .bgra, UnsafeRawBufferPointer(start: layout[0].base, count: layout[0].bytesPerRow * height), width: width,
+        order, UnsafeRawBufferPointer(start: layout[0].base, count: layout[0].bytesPerRow * height), width: width,
         height: height, bytesPerRow: layout[0].bytesPerRow, captured: captured, quarterTurns: quarterTurns, pool: pool)
     case kCVPixelFormatType_420YpCbCr8Planar:
       return VideoFrame.from(
         y: bytes(0), stride: layout[0].bytesPerRow, u: bytes(1), v: bytes(2), chromaStride: layout[1].bytesPerRow,
         width: width, height: height, captured: captured, quarterTurns: quarterTurns, pool: pool)
+    case kCVPixelFormatType_420YpCbCr8BiPlanarFullRange:
+      return limitedRangeFrame(captured, quarterTurns, pool)
     default:
       return VideoFrame.from(
         nv12: bytes(0), stride: layout[0].bytesPerRow, uv: bytes(1), uvStride: layout[1].bytesPerRow, width: width,
         height: height, captured: captured, quarterTurns: quarterTurns, pool: pool)
     }
   }
+
+  /// The engine's frames have a luma of 16...235 and a chroma of 16...240 (ITU-R BT.601). Here both are 0...255.
+  private func limitedRangeFrame(_ captured: Tick, _ quarterTurns: UInt8, _ pool: FramePool) -> VideoFrame {
+    let (luma, chroma) = (layout[0], layout[1])
+    return pool.make(width: width, height: height, captured: captured, quarterTurns: quarterTurns) { to in
+      for row in 0..<luma.height {
+        let from = (luma.base + row * luma.bytesPerRow).assumingMemoryBound(to: UInt8.self)
+        let line = to.y + row * to.lumaStride
+        for column in 0..<luma.width { line[column] = Self.limitedLuma[Int(from[column])] }
+      }
+      for row in 0..<chroma.height {
+        let from = (chroma.base + row * chroma.bytesPerRow).assumingMemoryBound(to: UInt8.self)
+        let (u, v) = (to.u + row * to.chromaStride, to.v + row * to.chromaStride)
+        for column in 0..<chroma.width {
+          u[column] = Self.limitedChroma[Int(from[2 * column])]
+          v[column] = Self.limitedChroma[Int(from[2 * column + 1])]
+        }
+      }
+    }
+  }
+
+  private static let limitedLuma = (0...255).map { UInt8((16 + Double($0) * 219 / 255).rounded()) }
+  private static let limitedChroma = (0...255).map { UInt8((128 + Double($0 - 128) * 224 / 255).rounded()) }
 }

@@ -1,7 +1,9 @@
 import AmazonChimeSDK
 import Foundation
 import KoineAVFoundation
+import KoineCoreMedia
 import KoineCoreVideo
+import KoineReplayKit
 import KoineUIKit
 import Testing
 
@@ -494,6 +496,11 @@ struct MeetingVersion0_27 {
     let _: ContentShareStatus.Type = ContentShareStatus.self
     let _: KeyPath<ContentShareStatus, ContentShareStatusCode> = \ContentShareStatus.statusCode
     #expect([ContentShareStatusCode.ok, .videoServiceFailed].map(\.rawValue) == [0, 1])
+    let _: any VideoSource.Type = ReplayKitSource.self
+    let _: (any Logger) -> ReplayKitSource = ReplayKitSource.init(logger:)
+    let _: (ReplayKitSource) -> (CMSampleBuffer, RPSampleBufferType) -> Void = ReplayKitSource
+      .processSampleBuffer(sampleBuffer:type:)
+    let _: (ReplayKitSource) -> () -> Void = ReplayKitSource.stop
     let _: InAppScreenCaptureSource.Type = InAppScreenCaptureSource.self
     let _: any VideoCaptureSource.Type = InAppScreenCaptureSource.self
     let _: (any Logger) -> InAppScreenCaptureSource = InAppScreenCaptureSource.init(logger:)

@@ -2,6 +2,7 @@ import AmazonIVSBroadcast
 import Foundation
 import KoineAVFoundation
 import KoineCoreMedia
+import KoineCoreVideo
 import KoineUIKit
 import Testing
 
@@ -138,6 +139,29 @@ struct StageStrategyExtended {
       \.framesPerSecond, \.jitterBufferDelay, \.totalPausesDuration, \.totalFreezesDuration,
     ]
     let _: KeyPath<IVSRemoteVideoStats, String> = \.mime
+  }
+
+  /// Never run: it has only to compile.
+  private func background(_ source: any IVSBackgroundImageSource, _ session: IVSBroadcastSession) throws {
+    let _: any IVSCustomImageSource = source
+    let _: (CVPixelBuffer) -> Void = source.add(_:)
+    let _: () -> Void = source.finish
+    let _: (any IVSBackgroundImageSource)? = session.createAppBackgroundImageSource(withAttemptTrim: true) { error in
+      print(error.debugDescription)
+    }
+    try session.removeImageSourceOnAppBackgrounded()
+  }
+
+  /// Never run: it has only to compile.
+  private func screen(_ session: IVSReplayKitBroadcastSession, _ url: URL) throws {
+    let _:
+      (IVSVideoConfiguration, IVSAudioConfiguration, (any IVSBroadcastSession.Delegate)?) throws ->
+        IVSReplayKitBroadcastSession = IVSReplayKitBroadcastSession.init(videoConfiguration:audioConfig:delegate:)
+    let _: any IVSCustomImageSource = session.systemImageSource
+    let _: [any IVSCustomAudioSource] = [session.systemAudioSource, session.microphoneSource]
+    try session.start(with: url, streamKey: "")
+    session.stop()
+    session.broadcastFinished()
   }
 
   @Test func mixedDevices() {

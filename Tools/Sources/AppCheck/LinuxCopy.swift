@@ -170,6 +170,7 @@ private struct Imports {
     let vendors = VendorAPI.all.values.flatMap(\.modules)
     if !there.isDisjoint(with: vendors) { there.formUnion(Self.vendorsBring) }
     if there.contains("KoineFoundation") { there.formUnion(["Combine", "FoundationNetworking"]) }
+    if !there.isDisjoint(with: ["UIKit", "AVFoundation", "AVFAudio"]) { there.insert("KoineFoundation") }
     if there.contains("AVFAudio") { there.insert("AVFoundation") }
     var wanted: [String: String] = [:]  // by module: the name that asks for it
     for name in editor.mentions.sorted() {

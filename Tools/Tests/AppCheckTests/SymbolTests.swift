@@ -101,15 +101,15 @@ extension AppCheck {
     let check = check(
       """
       import AmazonIVSBroadcast
-      func prepare(_ session: IVSBroadcastSession, _ configuration: IVSBroadcastConfiguration) {
-        session.logLevel = .debug
-        configuration.logLevel = .debug
+      func prepare(_ configuration: IVSBroadcastConfiguration) {
+        configuration.video.useAutoBitrate = false
+        configuration.video.autoBitrateProfile = .fastIncrease
       }
       """)
     #expect(check.canWork)
     let recorded = check.symbols.filter { $0.status == .recorded }
-    #expect(recorded.map(\.name).contains("IVSSession.logLevel"))
-    #expect(recorded.map(\.name).contains("IVSBroadcastConfiguration.logLevel"))
+    #expect(recorded.map(\.name).contains("IVSVideoConfiguration.useAutoBitrate"))
+    #expect(recorded.map(\.name).contains("IVSVideoConfiguration.autoBitrateProfile"))
     #expect(recorded.allSatisfy { $0.why != nil })
   }
 
