@@ -144,6 +144,30 @@ import Testing
     return Double(sent.bytes) / Double(sent.packets)
   }
 
+  /// - Returns: the fraction of Ana's audio that Ben's engine conceals, on paths that lose a fifth of the packets.
+  private func concealedFraction(redundancy: Bool) async throws -> Double {
+    let environment = TestEnvironment(network: "loss=20%,delay=10ms", microphone: "noise")
+    let app = environment.app("Ana")
+    try app.audioVideo.start(audioVideoConfiguration: AudioVideoConfiguration(enableAudioRedundancy: redundancy))
+    let ben = Session(JoinRequest(room: "tea", participantID: "ben", name: "Ben"), in: environment.world)
+    ben.join { _ in }
+    await environment.run(.seconds(40))
+    let figures = Lock<SessionStatistics?>(nil)
+    ben.statistics { statistics in figures.withLock { $0 = statistics } }
+    await environment.run(.milliseconds(100))
+    let audio = try #require(figures.withLock { $0 }?.streams.compactMap(\.audio).first)
+    #expect(audio.samples > 48_000 * 20)
+    app.audioVideo.stop()
+    ben.leave {}
+    return audio.concealedFraction
+  }
+
+  @Test func redundancyConcealsLessAtTwentyPercentLoss() async throws {
+    let (on, off) = (try await concealedFraction(redundancy: true), try await concealedFraction(redundancy: false))
+    #expect(off > 0.15)
+    #expect(on < off / 3)
+  }
+
   @Test func redundancyRepeatsPacketsUnlessItIsSwitchedOff() async throws {
     let (usual, on, off) = (
       try await packetSize(redundancy: nil), try await packetSize(redundancy: true),
