@@ -68,7 +68,10 @@ let package = Package(
     // For authors of styles, backends and servers
     .library(
       name: "KoinePlatform",
-      targets: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "CrossVendorConventions"]),
+      targets: [
+        "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineCallKit", "KoinePushKit",
+        "CrossVendorConventions",
+      ]),
     .library(name: "KoinePeer", targets: ["KoinePeer"]),
     .library(name: "KoineServer", targets: ["KoineServer"]),
     .library(name: "KoineTokens", targets: ["KoineTokens"]),
@@ -190,6 +193,8 @@ let package = Package(
     module("CoreMedia", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreVideo"]),
     module("AVFoundation", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
     module("UIKit", in: "Sources/Platform", dependencies: ["Koine", "CKoinePNG"]),
+    module("CallKit", in: "Sources/Platform", dependencies: ["Koine", "KoineAVFoundation"]),
+    module("PushKit", in: "Sources/Platform", dependencies: ["Koine", "KoineCallKit"]),
 
     .target(
       name: "CrossVendorConventions", dependencies: ["Koine", "KoineSignaling"], path: "Sources/CrossVendorConventions",
@@ -230,7 +235,7 @@ let package = Package(
       "AzureCommunicationCalling", path: "Adapters/CallAgent/AzureCommunicationCalling",
       dependencies: [
         "CrossVendorConventions", "Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit",
-        "KoineAVFoundation", "KoineCoreVideo",
+        "KoineAVFoundation", "KoineCallKit", "KoineCoreVideo",
         "KoineTokens",
       ]),
 
@@ -239,7 +244,7 @@ let package = Package(
       "Testing",
       dependencies: [
         "CKoineDispatchContext", "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
-        "KoineAVFoundation",
+        "KoineAVFoundation", "KoineCallKit",
       ]),
     module(
       "SampleSupport", in: "Samples",
@@ -426,6 +431,12 @@ let package = Package(
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "KoineTestSupport",
       ], swiftSettings: asAppsAre),
     tests(
+      "CallKit",
+      of: [
+        "KoineTesting", "KoineCallKit", "KoinePushKit", "KoineAVFoundation", "Koine", "AzureCommunicationCalling",
+        "AzureCommunicationCommon", "AmazonChimeSDK",
+      ], swiftSettings: asAppsAre),
+    tests(
       "ReferenceApps",
       of: [
         "KoineTesting", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
@@ -471,6 +482,8 @@ let package = Package(
   apple("UIKit", dependencies: ["KoineUIKit", "_Testing_UIKit"])
   apple("AVFoundation", dependencies: ["KoineAVFoundation"])
   apple("AVFAudio", dependencies: ["KoineAVFoundation"])
+  apple("CallKit", dependencies: ["KoineCallKit"])
+  apple("PushKit", dependencies: ["KoinePushKit"])
   apple("CoreMedia", dependencies: ["KoineCoreMedia"])
   apple("CoreVideo", dependencies: ["KoineCoreVideo"])
   apple("CoreGraphics")

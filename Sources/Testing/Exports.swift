@@ -1,4 +1,5 @@
 // A test imports `KoineTesting` and has the common layer with it.
 @_exported public import Koine
+@_exported public import KoineCallKit
 @_exported public import KoineEmbeddedBackend
 @_exported public import KoineUIKit
