@@ -94,7 +94,7 @@ extension Phone {
       defer { state = AppState() }
       return state
     }
-    withExtendedLifetime(old) {}
+    for handler in old.terminationHandlers { handler() }
   }
 
   // MARK: Pushes

@@ -20,7 +20,7 @@ public final class CXHandle: NSObject, NSCopying, Sendable {
 /// New information about a call. A property that the app does not set leaves the call as it is.
 ///
 /// [Apple's page](https://developer.apple.com/documentation/callkit/cxcallupdate)
-public final class CXCallUpdate: NSObject, NSCopying, @unchecked Sendable {  // an app fills it in before it hands it over
+public final class CXCallUpdate: NSObject, NSCopying, @unchecked Sendable {  // filled in before it is reported
   struct Values {
     var remoteHandle: CXHandle?
     var localizedCallerName: String?
