@@ -508,8 +508,8 @@ for mode in symbolModes {
       dependencies: [
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonChimeSDK", "AmazonChimeSDKMedia",
         "AmazonIVSBroadcast", "VideoSDKRTC",
-        "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine",
-        "KoineEmbeddedBackend",
+        "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineCallKit", "KoinePushKit",
+        "Koine", "KoineEmbeddedBackend",
         "KoineTokens",
       ],
       path: "Tests/Symbols/" + mode.name, swiftSettings: mode.settings + [.treatAllWarnings(as: .error)]))

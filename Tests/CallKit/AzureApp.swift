@@ -8,6 +8,11 @@ final class AzureApp: NSObject, UIApplicationDelegate, PKPushRegistryDelegate, C
   /// The SDK reports calls to CallKit.
   var usesCallKit = true
   var isCallHoldSupported = true
+  var groups = 2
+  var isRungByPushOnly = false
+  var pushLifetime: TimeInterval?
+  /// Configures the audio session in the place of the SDK.
+  var configureAudioSession: (() -> (any Error)?)?
   /// The app reports the call of a push.
   var reportsPushes = true
   /// The app's provider; the SDK has its own.
@@ -18,6 +23,7 @@ final class AzureApp: NSObject, UIApplicationDelegate, PKPushRegistryDelegate, C
   private(set) var pushes = 0
   private(set) var pushErrors: [Int] = []
   private(set) var incoming: IncomingCall?
+  private(set) var incomingCount = 0
   private(set) var call: Call?
   private(set) var agent: CallAgent?
   private let token: String
@@ -44,6 +50,8 @@ final class AzureApp: NSObject, UIApplicationDelegate, PKPushRegistryDelegate, C
     guard let credential = try? CommunicationTokenCredential(token: token) else { return }
     let options = CallAgentOptions()
     options.displayName = "Ana"
+    options.disableInternalPushForIncomingCall = isRungByPushOnly
+    if let pushLifetime { options.pushNotificationTtl = pushLifetime }
     if usesCallKit { options.callKitOptions = callKitOptions() }
     client.createCallAgent(userCredential: credential, options: options) { [weak self] agent, _ in
       guard let self, let agent else { return }
@@ -56,7 +64,10 @@ final class AzureApp: NSObject, UIApplicationDelegate, PKPushRegistryDelegate, C
   }
 
   private func callKitOptions() -> CallKitOptions {
-    let options = CallKitOptions(with: CXProviderConfiguration())
+    let configuration = CXProviderConfiguration()
+    configuration.maximumCallGroups = groups
+    let options = CallKitOptions(with: configuration)
+    options.configureAudioSession = configureAudioSession
     options.isCallHoldSupported = isCallHoldSupported
     options.provideRemoteInfo = { caller in
       let info = CallKitRemoteInfo()
@@ -105,7 +116,10 @@ final class AzureApp: NSObject, UIApplicationDelegate, PKPushRegistryDelegate, C
 
   // MARK: CallAgentDelegate
 
-  func callAgent(_ callAgent: CallAgent, didRecieveIncomingCall incomingCall: IncomingCall) { incoming = incomingCall }
+  func callAgent(_ callAgent: CallAgent, didRecieveIncomingCall incomingCall: IncomingCall) {
+    incoming = incomingCall
+    incomingCount += 1
+  }
   func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) {
     call = args.addedCalls.last ?? call
   }

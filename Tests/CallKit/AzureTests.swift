@@ -187,6 +187,21 @@ import Testing
     #expect(!phone.isAppRunning)
   }
 
+  @Test func pushRegistrationEndsAfterItsTime() async throws {
+    await install { $0.pushLifetime = 400 }
+    await room.run(for: .seconds(390))
+    try await bea.ring("Ana")
+    await room.until("the phone rings") { phone.ringingCall != nil }
+    bea.cancelRinging()
+    await room.until("the phone is idle") { phone.calls.isEmpty && app?.agent != nil }
+    app?.pushLifetime = nil
+    phone.terminateApp()
+    await room.run(for: .seconds(420))
+    try await bea.ring("Ana")
+    await room.until("Ana is unreachable") { bea.ringStates.last == .unreachable }
+    #expect(!phone.isAppRunning)
+  }
+
   @Test func systemMuteAndSDKMuteAgree() async throws {
     await install(stays: true)
     try await bea.ring("Ana")
@@ -250,6 +265,80 @@ import Testing
     bea.leave()
     await room.until("the phone is idle") { phone.calls.isEmpty }
     #expect(phone.recents.map(\.endReason) == [.remoteEnded])
+  }
+
+  @Test func secondOutgoingCallBeyondTheGroupsIsHungUp() async throws {
+    let cleo = try await room.signIn("Cleo")
+    await install(stays: true) { $0.groups = 1 }
+    let agent = try #require(app?.agent)
+    agent.startCall(participants: [createCommunicationIdentifier(fromRawId: bea.identity)]) { _, _ in }
+    await room.until("Bea is rung") { bea.isRung }
+    let first = try #require(app?.call)
+    agent.startCall(participants: [createCommunicationIdentifier(fromRawId: cleo.identity)]) { _, _ in }
+    await room.until("the second call is over") { app?.call !== first && app?.call?.state == .disconnected }
+    #expect(agent.calls.first === first)
+    #expect(phone.calls.count == 1)
+  }
+
+  @Test func audioSessionIsConfiguredByTheAppOrFailsTheCall() async throws {
+    let session = AVAudioSession.of(machine)
+    let fails = Lock(false)
+    await install(stays: true) { app in
+      app.configureAudioSession = {
+        if fails.withLock({ $0 }) { return CocoaError(.featureUnsupported) }
+        try? session.setCategory(.playAndRecord, mode: .videoChat)
+        return nil
+      }
+    }
+    try await bea.ring("Ana")
+    await room.until("the phone rings") { phone.ringingCall != nil && app?.incoming != nil }
+    phone.answer()
+    await room.until("they hear each other") { theyHearEachOther }
+    #expect(session.mode == .videoChat)
+    phone.end()
+    await room.until("the phone is idle") { phone.calls.isEmpty }
+    bea.leave()
+    fails.withLock { $0 = true }
+    let before = app?.incomingCount
+    try await bea.ring("Ana")
+    await room.until("the phone rings again") { phone.ringingCall != nil && app?.incomingCount != before }
+    phone.answer()
+    await room.until("the answer has failed") { phone.calls.isEmpty }
+    #expect(phone.recents.map(\.endReason) == [.hungUp, .failed])
+    #expect(phone.actions.last?.outcome == .failed)
+  }
+
+  @Test(arguments: [false, true]) func agentWithoutInternalPushIsRungByPushesOnly(_ isRungByPushOnly: Bool) async throws
+  {
+    await install(stays: true) { $0.isRungByPushOnly = isRungByPushOnly }
+    phone.setPushDelay(.seconds(3))
+    try await bea.ring("Ana")
+    await room.run(for: .seconds(1))
+    #expect((app?.incoming == nil) == isRungByPushOnly)
+    await room.until("the push has come") { app?.pushErrors == [0] }
+    #expect(app?.incomingCount == 1)
+  }
+
+  @Test func rejectionByTheAppEndsTheRingingOfThePhone() async throws {
+    await install(stays: true)
+    try await bea.ring("Ana")
+    await room.until("both ring") { phone.ringingCall != nil && app?.incoming != nil }
+    app?.incoming?.reject { _ in }
+    await room.until("the phone is idle") { phone.calls.isEmpty }
+    #expect(phone.recents.map(\.endReason) == [.declined])
+    await room.until("Bea is told") { bea.ringStates.last == .declined }
+  }
+
+  @Test func digitsOfThePhoneAreSentByTheSDK() async throws {
+    await install(stays: true)
+    try await bea.ring("Ana")
+    await room.until("the phone rings") { phone.ringingCall != nil && app?.incoming != nil }
+    phone.answer()
+    await room.until("they hear each other") { theyHearEachOther }
+    phone.play("1#")
+    await room.until("they are played") { phone.activeCall?.digits == "1#" }
+    phone.play("x")
+    await room.until("there is no such key") { phone.actions.last?.outcome == .failed }
   }
 
   // MARK: The app's own provider

@@ -47,6 +47,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   /// Nil: the SDK does not report the agent's calls to CallKit.
   let callKit: CallKitBridge?
   private let ringsByPushOnly: Bool
+  let pushLifetime: Duration
 
   private init(
     _ endpoint: Endpoint, credential: CommunicationTokenCredential, key: AgentIdentityLock, options: CallAgentOptions?
@@ -54,6 +55,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     world = endpoint.world
     callKit = options?.callKitOptions.map { CallKitBridge.of(endpoint.world, $0) }
     ringsByPushOnly = options?.disableInternalPushForIncomingCall ?? false
+    pushLifetime = .seconds(min(max(options?.pushNotificationTtl ?? 86_400, 300), 15_552_000))
     self.credential = credential
     self.key = key
     state = Lock(State(endpoint: endpoint))

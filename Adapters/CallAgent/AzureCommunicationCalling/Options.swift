@@ -134,6 +134,9 @@ public final class CallAgentOptions: NSObject {
   public var callKitOptions: CallKitOptions?
   /// Incoming calls reach the agent by `handlePush(notification:)` only.
   public var disableInternalPushForIncomingCall = false
+  /// How long a registration for push notifications lasts, in seconds: 300...15,552,000; other values are moved to the nearest of these.
+  /// 24 hours unless set.
+  public var pushNotificationTtl: TimeInterval = 86_400
 }
 
 /// How the SDK reports calls to CallKit. Closures are called on the delivery queue.

@@ -40,7 +40,7 @@ public final class PushNotificationInfo: NSObject, @unchecked Sendable {  // con
 extension CallAgent {
   /// Lets calls reach the machine by push notifications (`Machine.phone`) while the app is not running, also after `dispose()`.
   ///
-  /// The identity stays registered until `unregisterPushNotification`, without a time limit.
+  /// The registration lasts until `unregisterPushNotification`, or for the options' `pushNotificationTtl`; a further call renews it.
   /// - Parameter deviceToken: the token from `PKPushRegistry`. Calls for another token reach no machine; that is logged.
   public func registerPushNotifications(deviceToken: Data, completionHandler: @escaping ((any Error)?) -> Void) {
     guard !deviceToken.isEmpty else {
@@ -111,6 +111,7 @@ extension CallAgent {
 final class PushRegistration: Sendable {
   private struct State {
     var rings: [Ring.ID: Ring] = [:]
+    var end: Alarm?
     weak var agent: CallAgent?
   }
   private let endpoint: Endpoint
@@ -129,7 +130,11 @@ final class PushRegistration: Sendable {
   ) {
     let world = present.world
     let phone = world.machine.phone
-    if phone.pushSource(for: present.identity) is PushRegistration { return world.delivery.deliver { done(nil) } }
+    if let known = phone.pushSource(for: present.identity) as? PushRegistration {
+      known.expire(after: agent.pushLifetime)
+      return world.delivery.deliver { done(nil) }
+    }
+    let lifetime = agent.pushLifetime
     let endpoint = Endpoint(identity: present.identity, name: present.name, credential: token, in: world)
     let registration = PushRegistration(endpoint, agent: agent)
     endpoint.observe { [weak registration] in registration?.handle($0) }
@@ -137,10 +142,27 @@ final class PushRegistration: Sendable {
       switch outcome {
       case .success:
         phone.setPushSource(registration, for: endpoint.identity)
+        registration.expire(after: lifetime)
         done(nil)
       case .failure(let error): done(NSError(error))
       }
     }
+  }
+
+  deinit { state.withLock { $0.end }?.cancel() }
+
+  /// Ends the registration after a time, instead of an earlier time for its end.
+  private func expire(after lifetime: Duration) {
+    let scheduler = endpoint.world.backend.scheduler
+    let alarm = scheduler.lane("push registration").post(at: scheduler.now + lifetime) { [weak self] in
+      guard let self, phone.pushSource(for: endpoint.identity) === self else { return }
+      phone.setPushSource(nil, for: endpoint.identity)
+    }
+    let old = state.withLock { state in
+      defer { state.end = alarm }
+      return state.end
+    }
+    old?.cancel()
   }
 
   /// On the delivery queue.
