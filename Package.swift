@@ -433,7 +433,7 @@ let package = Package(
     tests(
       "CallKit",
       of: [
-        "KoineTesting", "KoineCallKit", "KoinePushKit", "KoineAVFoundation", "Koine", "AzureCommunicationCalling",
+        "KoineTesting", "CallKit", "PushKit", "UIKit", "KoineAVFoundation", "Koine", "AzureCommunicationCalling",
         "AzureCommunicationCommon", "AmazonChimeSDK",
       ], swiftSettings: asAppsAre),
     tests(

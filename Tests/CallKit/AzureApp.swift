@@ -1,7 +1,7 @@
 import AzureCommunicationCalling
-import KoineCallKit
-import KoinePushKit
-import KoineUIKit
+import CallKit
+import PushKit
+import UIKit
 
 /// An app of the call-agent style that is launched by pushes, as the vendor's guide has it. It signs in when it is launched.
 final class AzureApp: NSObject, UIApplicationDelegate, PKPushRegistryDelegate, CallAgentDelegate {

@@ -1,7 +1,7 @@
 import AmazonChimeSDK
+import CallKit
 import Foundation
 import KoineAVFoundation
-import KoineCallKit
 import KoineTesting
 import Testing
 

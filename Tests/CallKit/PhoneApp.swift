@@ -1,7 +1,7 @@
+import CallKit
 import Foundation
 import KoineAVFoundation
-import KoineCallKit
-import KoinePushKit
+import PushKit
 
 /// An app with a provider of its own: it logs what the phone asks for, and fulfils it unless told otherwise.
 final class PhoneApp: NSObject, CXProviderDelegate, CXCallObserverDelegate {

@@ -1,5 +1,5 @@
+import CallKit
 import Foundation
-import KoineCallKit
 import KoineTesting
 import Testing
 

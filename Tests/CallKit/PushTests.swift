@@ -1,7 +1,7 @@
+import CallKit
 import Foundation
-import KoineCallKit
-import KoinePushKit
 import KoineTesting
+import PushKit
 import Testing
 
 /// Tokens and pushes, without an SDK.
