@@ -72,6 +72,7 @@ let package = Package(
       name: "KoinePlatform",
       targets: [
         "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineReplayKit",
+        "KoineCallKit", "KoinePushKit",
         "CrossVendorConventions",
       ]),
     .library(name: "KoinePeer", targets: ["KoinePeer"]),
@@ -197,6 +198,8 @@ let package = Package(
     module("AVFoundation", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
     module("ReplayKit", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
     module("UIKit", in: "Sources/Platform", dependencies: ["Koine", "KoineObjectiveC", "CKoinePNG"]),
+    module("CallKit", in: "Sources/Platform", dependencies: ["Koine", "KoineAVFoundation"]),
+    module("PushKit", in: "Sources/Platform", dependencies: ["Koine", "KoineCallKit"]),
 
     .target(
       name: "CrossVendorConventions", dependencies: ["Koine", "KoineSignaling"], path: "Sources/CrossVendorConventions",
@@ -240,7 +243,7 @@ let package = Package(
       "AzureCommunicationCalling", path: "Adapters/CallAgent/AzureCommunicationCalling",
       dependencies: [
         "CrossVendorConventions", "Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit",
-        "KoineAVFoundation", "KoineCoreVideo",
+        "KoineAVFoundation", "KoineCallKit", "KoineCoreVideo",
         "KoineTokens",
       ]),
 
@@ -249,7 +252,7 @@ let package = Package(
       "Testing",
       dependencies: [
         "CKoineDispatchContext", "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
-        "KoineAVFoundation", "KoineReplayKit",
+        "KoineAVFoundation", "KoineCallKit", "KoineReplayKit",
       ]),
     module(
       "SampleSupport", in: "Samples",
@@ -443,6 +446,12 @@ let package = Package(
       name: "LinuxCopyTests", dependencies: ["LinuxCopyApp", "UIKit", "AVFoundation"], path: "Tests/LinuxCopy/Tests",
       swiftSettings: settings),
     tests(
+      "CallKit",
+      of: [
+        "KoineTesting", "CallKit", "PushKit", "UIKit", "KoineAVFoundation", "Koine", "AzureCommunicationCalling",
+        "AzureCommunicationCommon", "AmazonChimeSDK",
+      ], swiftSettings: asAppsAre),
+    tests(
       "ReferenceApps",
       of: [
         "KoineTesting", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
@@ -488,6 +497,8 @@ let package = Package(
   apple("UIKit", dependencies: ["KoineUIKit", "_Testing_UIKit"])
   apple("AVFoundation", dependencies: ["KoineAVFoundation"])
   apple("AVFAudio", dependencies: ["KoineAVFoundation"])
+  apple("CallKit", dependencies: ["KoineCallKit"])
+  apple("PushKit", dependencies: ["KoinePushKit"])
   apple("CoreMedia", dependencies: ["KoineCoreMedia"])
   apple("CoreVideo", dependencies: ["KoineCoreVideo"])
   apple("CoreGraphics")
@@ -518,7 +529,7 @@ for mode in symbolModes {
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonChimeSDK", "AmazonChimeSDKMedia",
         "AmazonIVSBroadcast", "VideoSDKRTC",
         "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineReplayKit", "Koine",
-        "KoineEmbeddedBackend",
+        "KoineCallKit", "KoinePushKit", "KoineEmbeddedBackend",
         "KoineTokens",
       ],
       path: "Tests/Symbols/" + mode.name, swiftSettings: mode.settings + [.treatAllWarnings(as: .error)]))

@@ -45,9 +45,12 @@ public struct AppInformation: Sendable {
   }
 
   /// Whether the app's sound goes on while it is in the background.
-  var hasSoundInBackground: Bool {
+  var hasSoundInBackground: Bool { hasBackgroundMode("audio") || hasBackgroundMode("voip") }
+
+  /// Whether `UIBackgroundModes` contains a mode, such as `voip`.
+  public func hasBackgroundMode(_ mode: String) -> Bool {
     let modes = values["UIBackgroundModes"] as? [any Sendable] ?? []
-    return modes.contains { $0 as? String == "audio" || $0 as? String == "voip" }
+    return modes.contains { $0 as? String == mode }
   }
 
   private static func sendable(_ value: Any) -> (any Sendable)? {

@@ -90,7 +90,7 @@ public final class Delivery: Sendable {
       let closure = work
       work = { World.$current.withValue(owner.world, operation: closure) }
     }
-    if let held = Held.ofThread { held.works.append((self, work)) } else { post(work) }
+    if let held = Held.ofThread { held.works.append((self, HeldWork(work))) } else { post(work) }
   }
 
   /// Virtual time only: this thread does the work of an instant.
@@ -109,7 +109,7 @@ public final class Delivery: Sendable {
 
   /// Puts the deliveries of an instant on their queues, all before the first of them runs. Otherwise a closure that a callback puts
   /// on the same queue would run before or after the instant's next callback, depending on the threads.
-  private static func post(_ works: ArraySlice<(Delivery, @Sendable () -> Void)>) {
+  private static func post(_ works: ArraySlice<(Delivery, HeldWork)>) {
     var rest = works
     while let first = rest.first {
       let group = rest.prefix { $0.0.count === first.0.count }
@@ -118,7 +118,7 @@ public final class Delivery: Sendable {
           count.posted += 1
           delivery.queue.async { [count = delivery.count] in
             count.withLock { _ in }  // waits for the end of this loop
-            work()
+            work.run()
           }
         }
       }
@@ -126,9 +126,24 @@ public final class Delivery: Sendable {
     }
   }
 
+  /// Releases the closure where it has run. The thread that moves time still holds the list then; if it were the last to hold a
+  /// closure, it would also release the app's objects that the closure holds.
+  private final class HeldWork: Sendable {
+    private let work: Lock<(@Sendable () -> Void)?>
+    init(_ work: @escaping @Sendable () -> Void) { self.work = Lock(work) }
+
+    func run() {
+      let work = self.work.withLock { work in
+        defer { work = nil }
+        return work
+      }
+      work?()
+    }
+  }
+
   /// Kept by thread and not by task: tasks that are made meanwhile must not inherit it.
   private final class Held {
-    var works: [(Delivery, @Sendable () -> Void)] = []
+    var works: [(Delivery, HeldWork)] = []
 
     private static let key: pthread_key_t = {
       var key = pthread_key_t()

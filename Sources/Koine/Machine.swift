@@ -125,6 +125,7 @@ public final class Machine: Sendable {
     var observers: [(number: Int, handler: @Sendable (Event) -> Void)] = []
     var nextObserver = 0
     var followers: [WeakFollower] = []
+    var scheduler = Scheduler.real
     /// Objects that other modules keep for this machine, such as `AVAudioSession`.
     var sharedObjects: [ObjectIdentifier: any AnyObject & Sendable] = [:]
   }
@@ -266,6 +267,10 @@ public final class Machine: Sendable {
   }
 
   // MARK: Observers
+
+  /// The clock of the machine's world; the real clock for a machine without a world.
+  public var scheduler: Scheduler { state.withLock { $0.scheduler } }
+  func setScheduler(_ scheduler: Scheduler) { state.withLock { $0.scheduler = scheduler } }
 
   /// Calls `handler` on the delivery queue for each event from now on, until the observation is cancelled.
   @discardableResult

@@ -41,6 +41,7 @@ public final class World: Sendable {
     self.delivery = delivery
     self.devices = devices
     self.machine = machine ?? Machine(devices, delivery: delivery)
+    self.machine.setScheduler(backend.scheduler)
     self.stamps = stamps
     self.effort = effort
     delivery.setOwner(self)

@@ -59,6 +59,9 @@ final class People: Sendable {
     }
   }
 
+  /// The worlds of all apps in the room.
+  var worlds: [World] { state.withLock { state in state.entries.compactMap { state.worlds[$0.id] } } }
+
   func world(of id: String, make: (Entry) -> World) -> World {
     let entry = entry(id: id, name: id)
     if let world = state.withLock({ $0.worlds[id] }) { return world }

@@ -18,6 +18,7 @@ public final class Person: Sendable {
   private let frameWatcher: FrameWatcher
   private let audioWatcher: AudioWatcher
   let transcriptLog = TranscriptLog()
+  let outgoingStates = Lock<[Ring.State]>([])
   private let state: Lock<State>
 
   private struct State {

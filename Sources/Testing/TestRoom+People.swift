@@ -83,6 +83,11 @@ extension Person {
     let endpoint = Endpoint(identity: identity, name: name, in: room.world(of: name))
     setEndpoint(endpoint)
     room.people.keep(endpoint)
+    endpoint.observe { [outgoingStates] event in
+      if case .answered(let ring, _, let state) = event, !ring.isIncoming {
+        outgoingStates.withLock { $0.append(state) }
+      }
+    }
     let outcome = Outcome()
     endpoint.register { outcome.set($0) }
     try await room.finish(outcome, "\(name) has not signed in")
@@ -121,6 +126,9 @@ extension Person {
     let (endpoint, invitation) = try ringing()
     endpoint.reply(.decline, to: invitation.id)
   }
+
+  /// The states of the calls that this person has begun, in the order in which they were reported.
+  public var ringStates: [Ring.State] { outgoingStates.withLock { $0 } }
 
   /// Gives up ringing.
   public func cancelRinging() {

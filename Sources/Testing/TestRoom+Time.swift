@@ -16,18 +16,24 @@ extension TestRoom {
     if isVirtual {
       strayCalls.runBegan()
       await timekeeper.run(for: duration)
-      return strayCalls.runEnded()
+      strayCalls.runEnded()
+    } else {
+      try? await RoomClock(scheduler, delivery).sleep(for: duration)
     }
-    try? await RoomClock(scheduler, delivery).sleep(for: duration)
+    reportPhoneFailures()
   }
 
   /// Lets `duration` pass, from a synchronous test on the main thread.
   @available(*, noasync)
   public func run(for duration: Duration) {
-    guard isVirtual else { return MainQueue.serve(for: duration) }
-    strayCalls.runBegan()
-    timekeeper.run(for: duration, serve: MainQueue.serve)
-    strayCalls.runEnded()
+    if isVirtual {
+      strayCalls.runBegan()
+      timekeeper.run(for: duration, serve: MainQueue.serve)
+      strayCalls.runEnded()
+    } else {
+      MainQueue.serve(for: duration)
+    }
+    reportPhoneFailures()
   }
 
   /// Waits until `condition` holds. If it does not within `limit`, the test fails here, and the screens that it has checked are saved.

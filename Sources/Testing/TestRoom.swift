@@ -133,6 +133,8 @@ public final class TestRoom: Sendable {
     World.unregister(room: id)
     Ears.close(room: id)
     TestDevices.forget(room: id)
+    // A phone keeps its app, and the app's objects keep the world of the phone.
+    for world in people.worlds { world.machine.phone.shutDown() }
     // This clock does not move any more: pending jobs, which may retain a world that retains the clock, are released.
     if scheduler.kind == .virtual { scheduler.finish() }
   }

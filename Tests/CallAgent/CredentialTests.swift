@@ -169,7 +169,7 @@ struct CredentialTests {
     ana.registerPushNotifications(deviceToken: Data(), completionHandler: note)
     ana.unregisterPushNotification(completionHandler: note)
     await telephone.run(.milliseconds(50))
-    #expect(codes.withLock { $0 } == [0, 4, 0, 32, 0])
+    #expect(codes.withLock { $0 } == [8, 4, 0, 32, 0])
   }
 
   @Test func equivalentTeamsLinksJoinOneRoomAndInvalidLinksAreRefused() async throws {

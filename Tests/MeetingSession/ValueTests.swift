@@ -89,7 +89,6 @@ import Testing
 
   @Test func configurationsAndAttendeesHaveTheirValues() {
     let configuration = AudioVideoConfiguration(audioMode: .mono48K, callKitEnabled: true)
-    #expect(NoEffect.callKit.isLogged, "whoever asks for it is told")
     #expect(configuration.enableAudioRedundancy)
     #expect(configuration.reconnectTimeoutMs == 180_000)
     #expect(configuration.description.hasPrefix("audioMode: mono48K, audioDeviceCapabilities: inputAndOutput, callKit"))

@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func interruptionOfAUsedSessionLastsUntilTheAppActivatesIt() async throws {
-    let app = try await startApp(.meetingSession)
+    let app = try await startApp(.stageStrategy)
     let machine = room.machine(of: "Ana")
     try session.setCategory(.playAndRecord)
     await room.until("they hear each other") { anaIsHeard && beaIsHeard }

@@ -200,6 +200,7 @@ extension Call {
     if !isHeld { microphone?.setMuted(isMuted) }
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
+      callKit?.muted(self)
       tellMicrophone()
       handler(nil)
     }
@@ -296,6 +297,7 @@ extension Call {
     setAttribute(Convention.hold, to: isHeld ? "1" : nil)
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
+      callKit?.held(self, isHeld)
       changeHold()
       handler(nil)
     }

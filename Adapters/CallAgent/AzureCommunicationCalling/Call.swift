@@ -68,6 +68,9 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   let endpoint: Endpoint
   /// The agent holds its calls. When the app releases both the agent and the call, the local participant leaves.
   private weak let agent: CallAgent?
+  /// The call's UUID on the phone.
+  let callKitID: UUID
+  var callKit: CallKitBridge? { agent?.callKit }
   let current: Lock<State>
   let gate: SubscriptionGate
   public let callLobby = CallLobby()
@@ -79,6 +82,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     current = Lock(State(options))
     self.direction = direction
     self.agent = agent
+    callKitID = (invitation?.id).flatMap(UUID.init(uuidString:)) ?? UUID(uuidString: id) ?? UUID()
     endpoint = agent.endpoint
     gate = SubscriptionGate(in: endpoint.world)
     session = Session(
@@ -147,7 +151,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     for stream in pictures { startVideo(stream, isGated: true) { _ in } }
     delivery.deliver { [self] in change(to: .connecting) }
     AVAudioSession.of(session.world.machine).startCallAudio(
-      category: .playAndRecord, mode: .voiceChat, options: .allowBluetooth)
+      category: callKit?.configuresAudio == true ? nil : .playAndRecord, mode: .voiceChat, options: .allowBluetooth)
     session.join { _ in }  // how it went is told by events
     ring(callees, hasVideo: !pictures.isEmpty)
   }
@@ -352,6 +356,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     }
     guard hasChanged else { return }
     let isFirst = new == .connected && begun()
+    callKit?.changed(self)
     tellState()
     if isFirst { startAudioStreams() }
   }

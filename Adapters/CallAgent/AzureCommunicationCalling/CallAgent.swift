@@ -40,13 +40,22 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   public let events = CallAgentEvents()
   let world: World
   /// Asked for a token, which may be a new one, for each call and each time the agent signs in.
-  private let credential: CommunicationTokenCredential
+  let credential: CommunicationTokenCredential
   private let key: AgentIdentityLock
   private let state: Lock<State>
   private let lane: Lane
+  /// Nil: the SDK does not report the agent's calls to CallKit.
+  let callKit: CallKitBridge?
+  private let ringsByPushOnly: Bool
+  let pushLifetime: Duration
 
-  private init(_ endpoint: Endpoint, credential: CommunicationTokenCredential, key: AgentIdentityLock) {
+  private init(
+    _ endpoint: Endpoint, credential: CommunicationTokenCredential, key: AgentIdentityLock, options: CallAgentOptions?
+  ) {
     world = endpoint.world
+    callKit = options?.callKitOptions.map { CallKitBridge.of(endpoint.world, $0) }
+    ringsByPushOnly = options?.disableInternalPushForIncomingCall ?? false
+    pushLifetime = .seconds(min(max(options?.pushNotificationTtl ?? 86_400, 300), 15_552_000))
     self.credential = credential
     self.key = key
     state = Lock(State(endpoint: endpoint))
@@ -60,7 +69,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   var isDisposed: Bool { state.withLock { $0.isDisposed } }
 
   static func create(
-    token: String, of credential: CommunicationTokenCredential, displayName: String, in world: World,
+    token: String, of credential: CommunicationTokenCredential, options: CallAgentOptions?, in world: World,
     _ handler: Handler<CallAgent?, (any Error)?>
   ) {
     let identity = AccessTokenParser.identity(of: token) ?? "8:acs:" + UUID().uuidString.lowercased()
@@ -71,9 +80,9 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
         "there is an agent for \(identity) already; dispose it first")
       return world.delivery.deliver { handler(nil, error) }
     }
-    let endpoint = Endpoint(identity: identity, name: displayName, credential: token, in: world)
-    let agent = CallAgent(endpoint, credential: credential, key: key)
-    endpoint.observe { [weak agent] in agent?.handle($0) }
+    let endpoint = Endpoint(identity: identity, name: options?.displayName ?? "", credential: token, in: world)
+    let agent = CallAgent(endpoint, credential: credential, key: key, options: options)
+    endpoint.observe { [weak agent, weak endpoint] in if let endpoint { agent?.handle($0, of: endpoint) } }
     endpoint.register { outcome in
       switch outcome {
       case .success: handler(agent, nil)
@@ -245,11 +254,11 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     from invitation: Ring?, isAwaited: Bool, with token: String, _ handler: Handler<Call?, (any Error)?>
   ) {
     if let invitation {
-      guard state.withLock({ $0.ringing.removeValue(forKey: invitation.id) }) != nil else {
+      guard let incoming = state.withLock({ $0.ringing.removeValue(forKey: invitation.id) }) else {
         let error = CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the call is over")
         return world.delivery.deliver { handler(nil, error) }
       }
-      endpoint.reply(.accept, to: invitation.id)
+      incoming.endpoint.reply(.accept, to: invitation.id)
     }
     let call = Call(room: room, direction: direction, agent: self, token: token, options: options, from: invitation)
     world.delivery.deliver { [self] in
@@ -258,6 +267,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       for one in world.delivery.inAnyOrder(news) { one() }
       if !isAwaited { call.appHasIt() }
     }
+    callKit?.began(call, with: callees, options: options, isAnswer: invitation != nil)
     call.start(ringing: callees, options: options)
   }
 
@@ -295,25 +305,40 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
 
   // MARK: On the delivery queue
 
-  private func handle(_ event: EndpointEvent) {
+  private func handle(_ event: EndpointEvent, of endpoint: Endpoint) {
     switch event {
     case .stateChanged(.ended(.lost)): if !isDisposed { signInAgain(after: .zero) }
     case .stateChanged, .failed: break  // registering is told by its handler; a failed ring by its call
-    case .invited(let invitation):
-      remember(caller: invitation.caller)
-      let incoming = IncomingCall(invitation, agent: self)
-      state.withLock { $0.ringing[invitation.id] = incoming }
-      delegate?.callAgent(self, didRecieveIncomingCall: incoming)
-      delegate?.callAgent(self, didReceiveIncomingCall: incoming)
-      events.onIncomingCall?(incoming)
+    case .invited(let invitation): if !ringsByPushOnly { rings(invitation, at: endpoint) }
     case .answered(let invitation, let callee, let answer):
       if invitation.isIncoming {
-        guard answer.isOver, answer != .accepted else { return }
-        state.withLock { $0.ringing.removeValue(forKey: invitation.id) }?.ended(answer)
+        ended(invitation, at: endpoint, answer)
       } else {
         for call in calls { call.answered(invitation.id, by: callee, answer) }
       }
     }
+  }
+
+  /// A call rings. One that rings by a push notification, too, is reported once.
+  func rings(_ invitation: Ring, at endpoint: Endpoint) {
+    guard !isRinging(invitation.id) else { return }
+    remember(caller: invitation.caller)
+    let incoming = IncomingCall(invitation, at: endpoint, agent: self)
+    state.withLock { $0.ringing[invitation.id] = incoming }
+    callKit?.rings(incoming)
+    delegate?.callAgent(self, didRecieveIncomingCall: incoming)
+    delegate?.callAgent(self, didReceiveIncomingCall: incoming)
+    events.onIncomingCall?(incoming)
+  }
+
+  /// - Parameter endpoint: the registration that reports the end; only the one that the call rang at counts.
+  func ended(_ invitation: Ring, at endpoint: Endpoint, _ answer: Ring.State) {
+    guard answer.isOver, answer != .accepted else { return }
+    let incoming = state.withLock { state -> IncomingCall? in
+      guard state.ringing[invitation.id]?.endpoint === endpoint else { return nil }
+      return state.ringing.removeValue(forKey: invitation.id)
+    }
+    incoming?.ended(answer)
   }
 
   /// The network was gone for so long that the registration is. The vendor's agent comes back by itself.
@@ -328,7 +353,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     guard let token else { return signInAgain(after: Self.pause) }
     let last = endpoint
     let next = Endpoint(identity: last.identity, name: last.name, credential: token, in: world)
-    next.observe { [weak self] in self?.handle($0) }
+    next.observe { [weak self, weak next] in if let next { self?.handle($0, of: next) } }
     next.register { [weak self] outcome in
       guard let self, !isDisposed else { return next.unregister {} }
       switch outcome {

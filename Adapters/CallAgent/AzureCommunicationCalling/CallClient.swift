@@ -45,7 +45,7 @@ public final class CallClient: NSObject, Sendable {
       }
       userCredential.token { token, error in
         if let token {
-          CallAgent.create(token: token.token, of: userCredential, displayName: name, in: world, handler)
+          CallAgent.create(token: token.token, of: userCredential, options: options, in: world, handler)
         } else {
           world.delivery.deliver { handler(nil, error) }
         }
@@ -57,6 +57,34 @@ public final class CallClient: NSObject, Sendable {
     userCredential: CommunicationTokenCredential, options: CallAgentOptions? = nil
   ) async throws -> CallAgent {
     try await result { createCallAgent(userCredential: userCredential, options: options, completionHandler: $0) }
+  }
+
+  // MARK: CallKit
+
+  /// Reports the call of a push notification to CallKit, before there is an agent. The agent with `CallKitOptions` that handles the push
+  /// afterwards takes the call over. A user's answer waits for that agent.
+  public class func reportIncomingCall(
+    with notification: PushNotificationInfo, callKitOptions: CallKitOptions,
+    completionHandler: @escaping ((any Error)?) -> Void
+  ) {
+    let handler = Handler(completionHandler)
+    let world: World
+    do throws(BackendAddressError) { world = try Backends.world() } catch {
+      return Delivery.main.deliver { handler(error) }
+    }
+    guard notification.isValid else {
+      let error = CallingCommunicationErrors.receivedInvalidPushNotificationPayload.error("callId or from is missing")
+      return world.delivery.deliver { handler(error) }
+    }
+    CallKitBridge.of(world, callKitOptions).report(notification) { handler($0) }
+  }
+
+  nonisolated(nonsending) public class func reportIncomingCall(
+    with notification: PushNotificationInfo, callKitOptions: CallKitOptions
+  ) async throws {
+    try await completion {
+      reportIncomingCall(with: notification, callKitOptions: callKitOptions, completionHandler: $0)
+    }
   }
 
   // MARK: Devices

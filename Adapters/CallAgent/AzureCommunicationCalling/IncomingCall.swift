@@ -27,14 +27,15 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
   public let isVideoEnabled: Bool
   public let events = IncomingCallEvents()
   private let invitation: Ring
-  private let endpoint: Endpoint
+  /// The registration that the call rang at: the agent's, or that of the agent's push notifications.
+  let endpoint: Endpoint
   private weak let agent: CallAgent?
   private let state = Lock(State())
 
-  init(_ invitation: Ring, agent: CallAgent) {
+  init(_ invitation: Ring, at endpoint: Endpoint, agent: CallAgent) {
     self.invitation = invitation
     self.agent = agent
-    endpoint = agent.endpoint
+    self.endpoint = endpoint
     id = invitation.id
     callerInfo = CallerInfo(
       displayName: invitation.callerName, identifier: ParticipantIdentifiers.identifier(of: invitation.caller))
@@ -73,7 +74,10 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
   public func reject(completionHandler: @escaping ((any Error)?) -> Void) {
     let handler = Handler(completionHandler)
     let isRinging = agent?.isRinging(id) ?? false
-    if isRinging { endpoint.reply(.decline, to: id) }
+    if isRinging {
+      endpoint.reply(.decline, to: id)
+      agent?.callKit?.rejected(self)
+    }
     let error =
       isRinging ? nil : CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the call is over already")
     endpoint.world.delivery.deliver { handler(error) }
@@ -96,6 +100,7 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
       state.callEndReason = reason
       return state.delegate
     }
+    agent?.callKit?.ended(self, answer)
     let args = PropertyChangedEventArgs()
     delegate?.incomingCall(self, didEnd: args)
     events.onCallEnded?(args)

@@ -5,8 +5,6 @@ extension NoEffect {
 
   static let diagnostics = NoEffect("CallClientOptions.diagnostics", why: "Koine sends no diagnostics")
   static let alternateCaller = NoEffect("alternateCallerId", why: "no telephone network is reached that would show it")
-  static let push = NoEffect(
-    "CallAgent.registerPushNotifications", why: "there is no push service; calls ring over the agent's connection")
   static let analogGain = NoEffect(
     "OutgoingAudioFilters.analogAutomaticGainControlEnabled", why: "there is no analogue volume that software could set"
   )

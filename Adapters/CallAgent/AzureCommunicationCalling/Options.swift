@@ -1,5 +1,6 @@
 public import Foundation
 import Koine
+public import KoineCallKit
 
 /// The cameras that a call sends from its start. Name of version 1; version 2 has `OutgoingVideoOptions`.
 ///
@@ -73,6 +74,8 @@ open class CallOptions: NSObject {
   public var outgoingAudioOptions: OutgoingAudioOptions?
   public var videoOptions: VideoOptions?
   public var audioOptions: AudioOptions?
+  /// The remote side as the phone shows it, for an agent with `CallKitOptions`.
+  public var callKitRemoteInfo: CallKitRemoteInfo?
 
   /// Apps add a stream each time they turn a camera on: the first of each kind counts.
   var pictures: [OutgoingVideoStream] {
@@ -122,11 +125,41 @@ public final class HangUpOptions: NSObject {
   public var forEveryone = false
 }
 
-/// Options of a call agent: the display name of its user.
+/// Options of a call agent: the display name of its user, and the CallKit integration.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallagentoptions)
 public final class CallAgentOptions: NSObject {
   public var displayName = ""
+  /// The SDK reports the agent's calls to CallKit; nil: it does not.
+  public var callKitOptions: CallKitOptions?
+  /// Incoming calls reach the agent by `handlePush(notification:)` only.
+  public var disableInternalPushForIncomingCall = false
+  /// How long a registration for push notifications lasts, in seconds: 300...15,552,000; other values are moved to the nearest of these.
+  /// 24 hours unless set.
+  public var pushNotificationTtl: TimeInterval = 86_400
+}
+
+/// How the SDK reports calls to CallKit. Closures are called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/callkit-integration)
+public final class CallKitOptions: NSObject, @unchecked Sendable {  // filled in before an agent is made with it
+  public let providerConfiguration: CXProviderConfiguration
+  /// The caller as the phone shows it; nil: the display name and raw id.
+  public var provideRemoteInfo: ((CallerInfo) -> CallKitRemoteInfo?)?
+  /// Configures the audio session before a call starts or is answered, in the place of the SDK. An error fails the call.
+  public var configureAudioSession: (() -> (any Error)?)?
+  /// Whether the phone's user can put calls on hold. True unless set.
+  public var isCallHoldSupported = true
+
+  public init(with configuration: CXProviderConfiguration) { providerConfiguration = configuration }
+}
+
+/// The remote side of a call as the phone shows it.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/callkit-integration)
+public final class CallKitRemoteInfo: NSObject, @unchecked Sendable {  // filled in before it is handed over
+  public var displayName: String?
+  public var handle: CXHandle?
 }
 
 /// The app's name, version and tags for diagnostics. They have no effect: Koine reports no diagnostics.

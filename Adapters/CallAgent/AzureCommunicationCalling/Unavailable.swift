@@ -1,17 +1,5 @@
 // The vendor's types without an implementation in Koine. Code that uses one does not compile; the error gives the reason.
 
-/// Options of the CallKit integration. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/callkit-integration)
-@available(*, unavailable, message: "CallKit belongs to iOS; calls ring through CallAgentDelegate")
-public final class CallKitOptions {}
-
-/// The remote participant as CallKit shows it. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/callkit-integration)
-@available(*, unavailable, message: "CallKit belongs to iOS")
-public final class CallKitRemoteInfo {}
-
 /// Options of emergency calls. Unavailable in Koine.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsemergencycalloptions)

@@ -1,7 +1,6 @@
 import Koine
 
-/// Settings of the meeting's media. The CallKit flag has no effect; it is kept and readable, and a value other than the default is logged
-/// once.
+/// Settings of the meeting's media.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/AudioVideoConfiguration.html)
 public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
@@ -14,6 +13,8 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
 
   public let audioMode: AudioMode
   public let audioDeviceCapabilities: AudioDeviceCapabilities
+  /// Whether the app reports the call to CallKit, which then activates the audio session. If false, the SDK activates it, also after an
+  /// interruption of the audio.
   public let callKitEnabled: Bool
   public let enableAudioRedundancy: Bool
   public let videoMaxResolution: VideoResolution
@@ -30,7 +31,6 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
     self.enableAudioRedundancy = enableAudioRedundancy
     self.videoMaxResolution = videoMaxResolution
     self.reconnectTimeoutMs = reconnectTimeoutMs
-    if callKitEnabled != Self.defaultCallKitEnabled { NoEffect.callKit.log() }
   }
 
   /// All forms with fewer arguments.

@@ -28,6 +28,8 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     var unsent: [Koine.DataMessage] = []
     var reportsSources = false
     /// Keeps the facade from `stop()` to the end: observers are told of it even if the app releases its session at once.
+    /// Follows audio interruptions, for a call that CallKit does not manage.
+    var interruptions: Observation?
     var untilItsEnd: Alarm?
   }
 
@@ -155,9 +157,19 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       self?.speakers.tick()
     }
     metrics.start { [weak self] in self?.session }
-    // The SDK leaves category and mode to the app, and starts the audio unit, which activates the session.
-    AVAudioSession.of(session.world.machine).startCallAudio(category: nil)
+    if !configuration.callKitEnabled { manageAudioSession(of: session.world.machine) }
     session.join { _ in }  // how it went is told by events
+  }
+
+  /// The SDK leaves category and mode to the app. It starts the audio unit, which activates the session, at the start and after an
+  /// interruption. For a call of CallKit the system activates the session, and the SDK leaves it alone.
+  private func manageAudioSession(of machine: Machine) {
+    let session = AVAudioSession.of(machine)
+    session.startCallAudio(category: nil)
+    let observation = machine.observe { event in
+      if case .interruptionEnded(mayResume: true) = event { session.startCallAudio(category: nil) }
+    }
+    state.withLock { $0.interruptions = observation }
   }
 
   public func stop() {
@@ -186,6 +198,11 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   func ended(_ reason: EndReason) {
     reports.stop()
     metrics.stop()
+    let interruptions = state.withLock { state in
+      defer { state.interruptions = nil }
+      return state.interruptions
+    }
+    interruptions?.cancel()
     let (wasStopping, wasReconnecting) = state.withLock { state in
       let wasStopping = if case .stopping = state.phase { true } else { false }
       state.phase = wasStopping ? .idle : .endedByRoom

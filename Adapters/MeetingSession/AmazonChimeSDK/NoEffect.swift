@@ -3,7 +3,6 @@ package import Koine
 extension NoEffect {
   private init(_ what: String, why: String) { self.init("AmazonChimeSDK", what, why: why) }
 
-  package static let callKit = NoEffect("AudioVideoConfiguration.callKitEnabled", why: "there is no CallKit")
   package static let bandwidthPriority = NoEffect(
     "ActiveSpeakerDetectorFacade.hasBandwidthPriorityCallback(hasBandwidthPriority:)",
     why: "the engine shares the bandwidth of one's own streams by their bitrates")

@@ -102,6 +102,18 @@ extension AVAudioSession {
     case speaker = 0x7370_6b72  // "spkr"
   }
 
+  /// The effect of the system's call service (CallKit) on the session (not Apple's; for authors of platform modules).
+  public enum SystemCalls: Sendable, Hashable {
+    /// The service has no call.
+    case none
+    /// The service has a call, and has not activated the session: no audio flows.
+    case waiting
+    /// The service has activated the session. From now on the session counts, as after `setActive(true)` of the app.
+    case active
+    /// The service has deactivated the session.
+    case inactive
+  }
+
   /// Why an interruption began.
   public enum InterruptionReason: UInt, Sendable {
     case `default` = 0, appWasSuspended, builtInMicMuted, routeDisconnected = 4
@@ -119,11 +131,14 @@ struct AudioSessionSetup {
   private var isActive = false
   /// The app has configured or activated the session: the session decides which directions of audio flow.
   var isUsedByApp = false
+  /// Calls of the system's call service take the audio until the service activates the session.
+  private var awaitsSystem = false
   var preferredSampleRate = 0.0
   var preferredIOBufferDuration = 0.0
 
   /// Nil while the app has not used the session.
   var directions: Machine.AudioDirections? {
+    if awaitsSystem { return [] }
     guard isUsedByApp else { return nil }
     guard isActive else { return [] }
     switch category {
@@ -152,6 +167,15 @@ struct AudioSessionSetup {
   mutating func setActive(_ isActive: Bool) { self.isActive = isActive }
 
   mutating func interrupt() { isActive = false }
+
+  mutating func setSystemCalls(_ calls: AVAudioSession.SystemCalls) {
+    awaitsSystem = calls == .waiting
+    switch calls {
+    case .none, .waiting: break
+    case .active: (isUsedByApp, isActive) = (true, true)
+    case .inactive: isActive = false
+    }
+  }
 
   /// The system's audio service has started again.
   mutating func reset() {

@@ -233,6 +233,9 @@ public final class AVAudioSession: NSObject, Sendable {
     }
   }
 
+  /// Applies what the system's call service does with the session (not Apple's; for authors of platform modules).
+  public func setSystemCalls(_ calls: SystemCalls) { change(byApp: false) { $0.setSystemCalls(calls) } }
+
   private func configure(_ change: (inout AudioSessionSetup) throws(AudioSessionSetup.Invalid) -> Void) throws {
     var invalid: AudioSessionSetup.Invalid?
     self.change { setup in

@@ -25,7 +25,7 @@ final class Folder: Sendable {
     folder = try Folder()
     try "import VideoSDKRTC\nfunc f(_ m: Meeting) { m.muteMic() }\n".write(
       toFile: folder.file("sound.swift"), atomically: true, encoding: .utf8)
-    try "import CallKit\n".write(toFile: folder.file("unsound.swift"), atomically: true, encoding: .utf8)
+    try "import Intents\n".write(toFile: folder.file("unsound.swift"), atomically: true, encoding: .utf8)
   }
 
   /// The lines of output and errors, and a last line with the exit code.

@@ -9,7 +9,7 @@ import Testing
       """
       import UIKit
       import SwiftUI
-      import CallKit
+      import Intents
       import os.log
       class Screen: UIViewController {
         @IBOutlet weak var view2: UIView!
@@ -20,7 +20,7 @@ import Testing
       """)
     #expect(
       check.problems.map { "\($0.location.line) \($0.what)" } == [
-        "2 import SwiftUI", "3 import CallKit", "9 UIVisualEffectView is not there on Linux",
+        "2 import SwiftUI", "3 import Intents", "9 UIVisualEffectView is not there on Linux",
       ])
     #expect(check.problems[0].instead == "leave the views out (`exclude:`); test the model that they show")
     #expect(
@@ -36,7 +36,7 @@ import Testing
         #if canImport(SwiftUI)
         import SwiftUI
         #elseif os(macOS) || os(iOS)
-        import CallKit
+        import Intents
         #else
         import Combine
         #endif

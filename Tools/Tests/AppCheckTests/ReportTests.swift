@@ -8,7 +8,7 @@ import Testing
     .deletingLastPathComponent().deletingLastPathComponent().path
   private let source = """
     import VideoSDKRTC
-    import CallKit
+    import Intents
     func f(_ meeting: Meeting) {
       meeting.muteMic()
       meeting.startWhiteboard()
@@ -19,7 +19,7 @@ import Testing
   @Test func textReportListsUnsupportedSymbolsFirst() {
     let text = CheckReport(check(source)).text
     #expect(text.hasPrefix("app.swift: event listener; 1 file; "))
-    #expect(text.contains("\n\nCannot work (2)\n  app.swift:2:1: import CallKit; instead: leave those files out"))
+    #expect(text.contains("\n\nCannot work (2)\n  app.swift:2:1: import Intents; instead: leave those files out"))
     #expect(
       text.contains(
         "  app.swift:5:11: Meeting.startWhiteboard() is not to be had; whiteboards are pages of the vendor's service"))
