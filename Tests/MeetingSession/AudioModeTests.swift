@@ -144,9 +144,10 @@ import Testing
     return Double(sent.bytes) / Double(sent.packets)
   }
 
-  /// - Returns: the fraction of Ana's audio that Ben's engine conceals, on paths that lose a fifth of the packets.
+  /// - Returns: the fraction of Ana's audio that Ben's engine conceals, on paths that lose a fifth of the packets and are so long that
+  ///   retransmitted packets come late.
   private func concealedFraction(redundancy: Bool) async throws -> Double {
-    let environment = TestEnvironment(network: "loss=20%,delay=10ms", microphone: "noise")
+    let environment = TestEnvironment(network: "loss=20%,delay=150ms", microphone: "noise")
     let app = environment.app("Ana")
     try app.audioVideo.start(audioVideoConfiguration: AudioVideoConfiguration(enableAudioRedundancy: redundancy))
     let ben = Session(JoinRequest(room: "tea", participantID: "ben", name: "Ben"), in: environment.world)
@@ -164,8 +165,8 @@ import Testing
 
   @Test func redundancyConcealsLessAtTwentyPercentLoss() async throws {
     let (on, off) = (try await concealedFraction(redundancy: true), try await concealedFraction(redundancy: false))
-    #expect(off > 0.15)
-    #expect(on < off / 3)
+    #expect(off > 0.05)
+    #expect(on < off / 4)
   }
 
   @Test func redundancyRepeatsPacketsUnlessItIsSwitchedOff() async throws {
