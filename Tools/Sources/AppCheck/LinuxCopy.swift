@@ -16,8 +16,8 @@ public struct LinuxCopy {
   public let files: [File]
   /// What was changed, in source order.
   public let changes: [Problem]
-  /// Modules of Koine that the copy imports, which its target has to name as products.
-  public let modules: [String]
+  /// Products of Koine with the modules that the copy imports: its target has to depend on them.
+  public let products: [String]
 
   public init(_ sources: AppSources) {
     let hindrances = LinuxHindrances.current
@@ -48,7 +48,8 @@ public struct LinuxCopy {
     }
     self.files = files
     self.changes = Set(changes).sorted { ($0.location, $0.what) < ($1.location, $1.what) }
-    self.modules = modules.filter { hindrances.modules.contains($0) || $0.hasPrefix("Koine") }.sorted()
+    let vendors = VendorAPI.all.values.filter { !modules.isDisjoint(with: $0.modules) }.compactMap(\.modules.first)
+    products = (vendors + modules.filter { hindrances.modules.contains($0) || $0.hasPrefix("Koine") }).sorted()
   }
 
   private static func text(of file: AppSources.File, _ edits: [LinuxEdit], imports: [String], end: [String]) -> String {

@@ -46,7 +46,7 @@ struct Linux: ParsableCommand {
     print(
       "\(path): \(copy.files.count == 1 ? "1 file" : "\(copy.files.count) files") in \(output), \(copy.changes.count) changes"
     )
-    let products = copy.modules.joined(separator: ", ")
+    let products = copy.products.joined(separator: ", ")
     if !products.isEmpty { print("Products of Koine that it imports: \(products)") }
     guard check.canWork else {
       let count = check.problems.count == 1 ? "1 line" : "\(check.problems.count) lines"

@@ -107,6 +107,14 @@ import Testing
     #expect(text.contains("\nimport KoineOS\nimport UIKit\n"))
   }
 
+  @Test func productsOfTheImportedModulesAreListed() {
+    let source =
+      "import AzureCommunicationCommon\nimport os\nimport Foundation\nimport UIKit\nimport MyParts\nvar s: CMTime?\n"
+    #expect(
+      LinuxCopy(AppSources(source: source)).products == ["AzureCommunicationCalling", "KoineOS", "UIKit"])
+    #expect(LinuxCopy(AppSources(source: "import UIKit\nvar s: CMTime?\n")).products == ["CoreMedia", "UIKit"])
+  }
+
   @Test func ownTypeOfAPlatformsNameNeedsNoImport() {
     let text = copy("import Foundation\nclass UIView {}\nlet view = UIView()\n")
     #expect(text.hasPrefix("#sourceLocation"))
