@@ -305,7 +305,8 @@ import Testing
     phone.answer()
     await room.until("the answer has failed") { phone.calls.isEmpty }
     #expect(phone.recents.map(\.endReason) == [.hungUp, .failed])
-    #expect(phone.actions.last?.outcome == .failed)
+    #expect(phone.actions.last { $0.kind == .answer }?.outcome == .failed)
+    await room.until("the caller is told") { bea.ringStates.last == .declined }
   }
 
   @Test(arguments: [false, true]) func agentWithoutInternalPushIsRungByPushesOnly(_ isRungByPushOnly: Bool) async throws

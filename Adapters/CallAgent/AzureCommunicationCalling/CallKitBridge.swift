@@ -186,7 +186,10 @@ final class CallKitBridge: NSObject, CXProviderDelegate, @unchecked Sendable {  
   }
 
   private func accept(_ incoming: IncomingCall, _ answer: CXAnswerCallAction) {
-    if options.configureAudioSession?() != nil { return answer.fail() }
+    if options.configureAudioSession?() != nil {
+      answer.fail()
+      return incoming.reject { _ in }  // decision: else the caller would hear it ring on
+    }
     // The handler comes after `began(_:with:options:isAnswer:)`.
     incoming.accept(options: AcceptCallOptions()) { _, error in
       if error == nil { answer.fulfill() } else { answer.fail() }

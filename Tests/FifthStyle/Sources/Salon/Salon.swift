@@ -23,7 +23,7 @@ public final class Salon {
     case words(from: String, String)
   }
 
-  public struct Guest {
+  @MainActor public struct Guest {
     public let id, name: String
     public let attributes: [String: String]
     public var isSilent = true
@@ -32,7 +32,7 @@ public final class Salon {
     public var hasPicture = false, hasScreen = false
   }
 
-  public struct Scene {
+  @MainActor public struct Scene {
     public var isEntered = false, isOver = false
     public var guests: [Guest] = []
     public func guest(_ id: String) -> Guest? { guests.first { $0.id == id } }
