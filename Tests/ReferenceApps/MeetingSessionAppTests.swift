@@ -249,6 +249,8 @@ private struct Server: JoinService {
   }
 
   func join(withCamera: Bool = true) async throws {
+    // The text of an end is shown before the join screen is.
+    try await room.require("the join screen is in front") { root.callScreen == nil }
     try tapJoin(withCamera: withCamera)
     try await room.require("\(name) is in the meeting") { shows("In the meeting") }
   }
