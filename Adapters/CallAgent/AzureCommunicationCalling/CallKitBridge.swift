@@ -187,7 +187,8 @@ final class CallKitBridge: NSObject, CXProviderDelegate, @unchecked Sendable {  
 
   private func accept(_ incoming: IncomingCall, _ answer: CXAnswerCallAction) {
     if options.configureAudioSession?() != nil {
-      answer.fail()
+      answer.fail()  // which ends the call on the phone
+      remove(answer.callUUID)
       return incoming.reject { _ in }  // decision: else the caller would hear it ring on
     }
     // The handler comes after `began(_:with:options:isAnswer:)`.
