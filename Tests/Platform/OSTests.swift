@@ -31,10 +31,11 @@ import Testing
     let logger = Logger(log)
     let name = "Bea"
     logger.info("\(name, privacy: .public) joined")
-    logger.error("lost after \(2.5, format: .fixed(precision: 1)) s, token \(name, privacy: .private)")
+    logger.error(
+      "lost after \(2.5, format: .fixed(precision: 1)) s, token \(name, privacy: .private)\(name, privacy: .sensitive)")
     logger.debug("not printed")
     logger.log(level: .fault, "gone")
-    #expect(lines.all == ["info Bea joined", "error lost after 2.5 s, token <private>", "critical gone"])
+    #expect(lines.all == ["info Bea joined", "error lost after 2.5 s, token <private><private>", "critical gone"])
     #expect(!log.isEnabled(type: .debug))
   }
 

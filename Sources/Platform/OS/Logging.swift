@@ -90,13 +90,13 @@ public struct OSLogMessage: ExpressibleByStringInterpolation, Sendable {
     public mutating func appendLiteral(_ literal: String) { text += literal }
     /// - Parameter privacy: a private value is left out, as in Apple's log; the usual shows it, as Apple's does while an app is debugged.
     public mutating func appendInterpolation<Value>(_ value: @autoclosure () -> Value, privacy: OSLogPrivacy = .auto) {
-      text += privacy == .private ? "<private>" : "\(value())"
+      text += privacy.isHidden ? "<private>" : "\(value())"
     }
     public mutating func appendInterpolation(
       _ value: @autoclosure () -> some BinaryFloatingPoint & CVarArg, format: OSLogFloatFormatting,
       privacy: OSLogPrivacy = .auto
     ) {
-      text += privacy == .private ? "<private>" : String(format: "%.\(format.precision)f", value())
+      text += privacy.isHidden ? "<private>" : String(format: "%.\(format.precision)f", value())
     }
   }
 }
@@ -104,6 +104,8 @@ public struct OSLogMessage: ExpressibleByStringInterpolation, Sendable {
 /// Whether a value may be read in the log.
 public enum OSLogPrivacy: Sendable {
   case auto, `public`, `private`, sensitive
+
+  fileprivate var isHidden: Bool { self == .private || self == .sensitive }
 }
 
 /// How many digits a number has after its point.

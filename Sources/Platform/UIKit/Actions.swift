@@ -384,6 +384,7 @@ extension Timer {
     timeInterval ti: TimeInterval, target aTarget: Any, selector aSelector: Selector, userInfo: Any?,
     repeats yesOrNo: Bool
   ) {
+    if userInfo != nil { LayoutProblems.report("\(aSelector.name): a timer keeps no userInfo here") }
     nonisolated(unsafe) let target = aTarget as AnyObject
     self.init(timeInterval: ti, repeats: yesOrNo) { timer in
       nonisolated(unsafe) let timer = timer
