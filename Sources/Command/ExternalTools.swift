@@ -52,19 +52,26 @@ enum ExternalTools {
     return ExitCode(69)
   }
 
-  /// Looks beside this program, then in `Tools` of the checkout of Koine that this program was built in or for, then in `PATH`.
+  /// Looks beside this program, then in `Tools` of the checkout of Koine that this program was built in or for (of a debug and a release
+  /// build, the later one), then in `PATH`.
   private static func path() -> String? {
     let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     var places = [own.appendingPathComponent(name).path]
     var folder = own
     while folder.path != "/" {
       for checkout in ["", "/checkouts/koine"] {
-        for build in ["release", "debug"] { places.append("\(folder.path)\(checkout)/Tools/.build/\(build)/\(name)") }
+        let builds = ["release", "debug"].map { "\(folder.path)\(checkout)/Tools/.build/\($0)/\(name)" }
+        places += builds.sorted { date(of: $0) > date(of: $1) }
       }
       folder.deleteLastPathComponent()
     }
     let search = ProcessInfo.processInfo.environment["PATH"] ?? ""
     places += search.split(separator: ":").map { "\($0)/\(name)" }
     return places.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  private static func date(of path: String) -> Date {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    return attributes?[.modificationDate] as? Date ?? .distantPast
   }
 }
