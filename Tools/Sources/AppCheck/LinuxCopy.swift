@@ -1,4 +1,3 @@
-import Foundation
 import KoinePorting
 import SwiftSyntax
 
@@ -6,11 +5,14 @@ import SwiftSyntax
 ///
 /// The app's files stay as they are. In the copy, attributes of Objective-C are left out, `#selector` is a `Selector` that a generated
 /// switch of each class performs, and imports fit the modules here. Lines and columns are those of the app's files (`#sourceLocation`).
+/// A file that compiles as it is stands in the copy as a link.
 public struct LinuxCopy {
   public struct File: Sendable {
     /// Of the app's file.
     public let path: String
     public let text: String
+    /// False: the app's file compiles as it is, and the copy has a link to it.
+    public let isChanged: Bool
   }
 
   public let files: [File]
@@ -37,11 +39,14 @@ public struct LinuxCopy {
       editor.walk(file.tree)
       let generated = performing.code(of: file)
       let imports = Imports(file, index, editor, needsSelectors: generated.needsSelectors)
+      let edits = editor.edits + generated.edits
+      let end = editor.additions + generated.end
+      let isChanged = !edits.isEmpty || !end.isEmpty || !imports.added.isEmpty
       files.append(
         File(
           path: file.path,
-          text: Self.text(
-            of: file, editor.edits + generated.edits, imports: imports.added, end: editor.additions + generated.end)))
+          text: isChanged ? Self.text(of: file, edits, imports: imports.added, end: end) : file.tree.description,
+          isChanged: isChanged))
       changes += editor.edits.compactMap(\.problem) + imports.changes
       modules.formUnion(imports.added)
       modules.formUnion(index.modules(of: file.path).map { hindrances.renames[$0] ?? $0 })
@@ -61,98 +66,6 @@ public struct LinuxCopy {
     if !text.hasSuffix("\n") { text += "\n" }
     return text + (["#sourceLocation()", ""] + end).joined(separator: "\n") + "\n"
   }
-
-  // MARK: Writing
-
-  /// What keeps the copy from being written.
-  public struct Failure: Error, Hashable, CustomStringConvertible {
-    public let description: String
-  }
-
-  /// In the output folder: the paths of all files that the copy consists of, so that a later copy removes what the app no longer has.
-  private static let listName = ".koine-linux"
-
-  /// Writes the sources, and the app's other files, such as an `Info.plist`, into a folder.
-  ///
-  /// A file whose text is the same is not written, so that a build does not compile it again.
-  /// - Parameters:
-  ///   - folder: the app's folder, as it was given for the sources.
-  ///   - output: a folder that does not exist, is empty, or has an earlier copy.
-  public func write(from folder: String, to output: String) throws(Failure) {
-    do { try writeFiles(from: folder, to: output) } catch let failure as Failure { throw failure } catch {
-      throw Failure(description: "cannot write to '\(output)': \(error.localizedDescription)")
-    }
-  }
-
-  private func writeFiles(from folder: String, to output: String) throws {
-    let manager = FileManager.default
-    let (inner, outer) = (URL(fileURLWithPath: output).path, URL(fileURLWithPath: folder).path)
-    if inner.hasPrefix(outer + "/"), !inner.dropFirst(outer.count).contains("/.") {
-      throw Failure(description: "'\(output)' is one of the app's own folders; name another, or a hidden one")
-    }
-    let list = output + "/" + Self.listName
-    let previous = manager.contents(atPath: list).map { String(decoding: $0, as: UTF8.self).split(separator: "\n") }
-    if previous == nil, let there = try? manager.contentsOfDirectory(atPath: output), !there.isEmpty {
-      throw Failure(description: "'\(output)' has files that are not of a copy; name another folder")
-    }
-    let others = Self.otherFiles(in: folder)
-    // Another name than the app's file has: the compiler warns where two files of one name give the same `#fileID`.
-    let sources = files.map { file in
-      (name: (Self.relative(file.path, to: folder) as NSString).deletingPathExtension + ".linux.swift", text: file.text)
-    }
-    let names = (sources.map(\.name) + others).sorted()
-    // The list first: after a broken run, the next one knows what is of the copy.
-    try manager.createDirectory(atPath: output, withIntermediateDirectories: true)
-    let all = Set(names).union((previous ?? []).map(String.init))
-    try Data(all.sorted().joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: list))
-    for name in all.subtracting(names) { try? manager.removeItem(atPath: output + "/" + name) }
-    for (name, text) in sources {
-      let path = output + "/" + name
-      guard manager.contents(atPath: path) != Data(text.utf8) else { continue }
-      try manager.createDirectory(
-        atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-      try? manager.removeItem(atPath: path)
-      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-    }
-    for name in others {
-      let (from, to) = (folder + "/" + name, output + "/" + name)
-      guard !manager.contentsEqual(atPath: from, andPath: to) else { continue }
-      try manager.createDirectory(atPath: (to as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-      try? manager.removeItem(atPath: to)
-      try manager.copyItem(atPath: from, toPath: to)
-    }
-    try Data(names.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: list))
-  }
-
-  private static func relative(_ path: String, to folder: String) -> String {
-    let prefix = folder.hasSuffix("/") ? folder : folder + "/"
-    return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : (path as NSString).lastPathComponent
-  }
-
-  /// Files that are not Swift sources, but for those that only Apple's tools read.
-  private static func otherFiles(in folder: String) -> [String] {
-    let root = URL(fileURLWithPath: folder)
-    guard
-      let found = FileManager.default.enumerator(
-        at: root, includingPropertiesForKeys: [.isRegularFileKey], options: [.skipsHiddenFiles])
-    else { return [] }
-    var names: [String] = []
-    for case let url as URL in found {
-      if appleOnly.contains(url.pathExtension) {
-        found.skipDescendants()
-      } else if url.pathExtension != "swift",
-        (try? url.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true
-      {
-        names.append(relative(url.path, to: root.path))
-      }
-    }
-    return names.sorted()
-  }
-
-  private static let appleOnly: Set<String> = [
-    "storyboard", "xib", "xcassets", "xcodeproj", "xcworkspace", "xcdatamodeld", "entitlements", "metal", "framework",
-    "xcframework", "pbxproj", "modulemap", "h", "m", "mm",
-  ]
 
   static func directive(_ path: String, _ line: Int) -> String {
     let escaped = path.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")

@@ -117,7 +117,7 @@ import Testing
 
   @Test func ownTypeOfAPlatformsNameNeedsNoImport() {
     let text = copy("import Foundation\nclass UIView {}\nlet view = UIView()\n")
-    #expect(text.hasPrefix("#sourceLocation"))
+    #expect(text == "import Foundation\nclass UIView {}\nlet view = UIView()\n")
   }
 
   @Test func everyChangeIsListedByTheCheck() {
@@ -146,7 +146,7 @@ import Testing
     "@objc protocol P { @objc optional func }",
     "extension { @objc func a( }", "class A: { @IBAction func b(_", "import", "@objc(", "\u{FEFF}import os",
   ]) func brokenSourceIsCopied(source: String) {
-    _ = copy(source)
+    #expect(copy(source).utf8.count >= source.utf8.count)
   }
 
   // MARK: Files
@@ -162,15 +162,18 @@ import Testing
     let files = FileManager.default
     #expect(
       try files.contentsOfDirectory(atPath: target).sorted() == [
-        ".koine-linux", "A.linux.swift", "B.linux.swift", "Info.plist",
+        ".koine-linux", "A.linux.swift", "B.swift", "Info.plist",
       ])
     #expect(files.contents(atPath: app.file("A.swift")) == Data("import os\n".utf8))
-    let written = try files.attributesOfItem(atPath: target + "/B.linux.swift")[.modificationDate] as? Date
+    #expect(files.contents(atPath: target + "/B.swift") == Data("let b = 1\n".utf8))
+    #expect(try files.destinationOfSymbolicLink(atPath: target + "/B.swift").hasPrefix("../"))
+    let written = try files.attributesOfItem(atPath: target + "/A.linux.swift")[.modificationDate] as? Date
+    try LinuxCopy(AppSources(path: app.path)).write(from: app.path, to: target)
+    #expect(try files.attributesOfItem(atPath: target + "/A.linux.swift")[.modificationDate] as? Date == written)
 
     try files.removeItem(atPath: app.file("A.swift"))
     try LinuxCopy(AppSources(path: app.path)).write(from: app.path, to: target)
-    #expect(try files.contentsOfDirectory(atPath: target).sorted() == [".koine-linux", "B.linux.swift", "Info.plist"])
-    #expect(try files.attributesOfItem(atPath: target + "/B.linux.swift")[.modificationDate] as? Date == written)
+    #expect(try files.contentsOfDirectory(atPath: target).sorted() == [".koine-linux", "B.swift", "Info.plist"])
   }
 
   @Test func folderWithOtherFilesIsNotOverwritten() throws {

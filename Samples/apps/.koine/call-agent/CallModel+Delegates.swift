@@ -1,0 +1,1 @@
+../../call-agent/CallModel+Delegates.swift

@@ -1,0 +1,1 @@
+../../meeting-session/CallModel.swift

@@ -1,0 +1,1 @@
+../../meeting-session/Tile.swift

@@ -1,0 +1,1 @@
+../../stage-strategy/StageText.swift

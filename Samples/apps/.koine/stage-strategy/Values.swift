@@ -1,0 +1,1 @@
+../../stage-strategy/Values.swift
