@@ -168,6 +168,9 @@ let package = Package(
 
     module("SignalingHost", dependencies: ["KoineBase", "KoineRouter", "KoineSignaling"]),
     module("Admissions", dependencies: ["KoineRouter", "KoineSignaling", "KoineTokens"]),
+    module(
+      "VendorAPIs",
+      dependencies: ["CKoineOpenSSL", "KoineBase", "KoineJSONCodec", "KoineRouter", "KoineSignaling", "KoineTokens"]),
 
     // Layer 6
     module(
@@ -185,6 +188,7 @@ let package = Package(
       name: "KoineServer",
       dependencies: [
         "CKoineMalloc", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoinePeer", "KoineRTP", "KoineRouter",
+        "KoineVendorAPIs",
         "KoineSignaling", "KoineSignalingHost",
         "KoineSockets", "KoineTLS", "KoineTokens", "KoineTransport",
         .product(name: "Logging", package: "swift-log"),
@@ -348,6 +352,7 @@ let package = Package(
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec", "KoineBase"], resources: [.copy("Golden")]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
     tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
+    tests("VendorAPIs", of: ["KoineVendorAPIs", "KoineBase", "KoineJSONCodec", "KoineRouter", "KoineTokens"]),
     tests("Peer", of: ["KoinePeer", "KoineTransport", "KoineBase", "RoomModel"]),
     tests(
       "Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"],

@@ -1,0 +1,135 @@
+/// A request of an app's back end to one of the vendors' HTTP APIs, with its whole body.
+package struct APIRequest: Sendable {
+  /// In capital letters, as `POST`.
+  package var method: String
+  /// The path and the query exactly as the client sent them. Signatures cover this text.
+  package var target: String
+  /// In the order of the request.
+  package var headers: [(name: String, value: String)]
+  package var body: [UInt8]
+  /// Whether the request came over TLS.
+  package var isEncrypted: Bool
+
+  package init(
+    method: String, target: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
+    isEncrypted: Bool = false
+  ) {
+    (self.method, self.target, self.headers) = (method, target, headers)
+    (self.body, self.isEncrypted) = (body, isEncrypted)
+  }
+
+  /// The target up to the query, percent-encoded.
+  package var path: String { String(target.prefix { $0 != "?" }) }
+
+  /// The query, percent-encoded; nil without a question mark.
+  package var query: String? {
+    target.firstIndex(of: "?").map { String(target[target.index(after: $0)...]) }
+  }
+
+  /// The value of the first header with this name, in any case of letters.
+  package func header(_ name: String) -> String? {
+    let name = name.lowercased()
+    return headers.first { $0.name.lowercased() == name }?.value
+  }
+
+  /// The path's parts between slashes, decoded. Nil if one is not valid percent-encoding of UTF-8.
+  var segments: [String]? {
+    var segments: [String] = []
+    for part in path.split(separator: "/", omittingEmptySubsequences: true) {
+      guard let segment = PercentEncoding.decode(part) else { return nil }
+      segments.append(segment)
+    }
+    return segments
+  }
+
+  /// The decoded values of a query parameter, in order; an undecodable parameter does not count.
+  func parameters(_ name: String) -> [String] { queryItems.filter { $0.name == name }.map(\.value) }
+
+  /// The first decoded value of a query parameter.
+  func parameter(_ name: String) -> String? { parameters(name).first }
+
+  private var queryItems: [(name: String, value: String)] {
+    (query ?? "").split(separator: "&").compactMap { item in
+      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = PercentEncoding.decode(parts[0]),
+        let value = parts.count > 1 ? PercentEncoding.decode(parts[1]) : ""
+      else { return nil }
+      return (name, value)
+    }
+  }
+}
+
+/// An answer of one of the vendors' HTTP APIs.
+package struct APIResponse: Sendable {
+  package var status: Int
+  package var headers: [(name: String, value: String)]
+  /// Empty for an answer without a body, such as 204.
+  package var body: [UInt8]
+
+  package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    (self.status, self.headers, self.body) = (status, headers, body)
+  }
+
+  /// The value of the first header with this name, in any case of letters.
+  package func header(_ name: String) -> String? {
+    let name = name.lowercased()
+    return headers.first { $0.name.lowercased() == name }?.value
+  }
+}
+
+/// Percent-encoding (RFC 3986 section 2.1).
+enum PercentEncoding {
+  private static let digits = Array("0123456789ABCDEF".utf8)
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+      UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+
+  /// Encodes all bytes but the unreserved characters.
+  static func encode(_ text: some StringProtocol) -> String {
+    var encoded: [UInt8] = []
+    encoded.reserveCapacity(text.utf8.count)
+    for byte in text.utf8 {
+      if isUnreserved(byte) {
+        encoded.append(byte)
+      } else {
+        encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+  }
+
+  /// - Returns: nil for an incomplete or wrong escape, and for bytes that are not UTF-8.
+  static func decode(_ text: some StringProtocol) -> String? {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(text.utf8.count)
+    var rest = text.utf8.makeIterator()
+    while let byte = rest.next() {
+      guard byte == UInt8(ascii: "%") else {
+        decoded.append(byte)
+        continue
+      }
+      guard let high = rest.next().flatMap(value(ofDigit:)), let low = rest.next().flatMap(value(ofDigit:)) else {
+        return nil
+      }
+      decoded.append(high << 4 | low)
+    }
+    return String(validating: decoded, as: UTF8.self)
+  }
+
+  private static func value(ofDigit byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+}
