@@ -170,7 +170,11 @@ let package = Package(
     module("Admissions", dependencies: ["KoineRouter", "KoineSignaling", "KoineTokens"]),
     module(
       "VendorAPIs",
-      dependencies: ["CKoineOpenSSL", "KoineBase", "KoineJSONCodec", "KoineRouter", "KoineSignaling", "KoineTokens"]),
+      dependencies: [
+        "CKoineOpenSSL", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineMedia", "KoineRouter",
+        "KoineSignaling",
+        "KoineTokens",
+      ]),
 
     // Layer 6
     module(
@@ -352,7 +356,12 @@ let package = Package(
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec", "KoineBase"], resources: [.copy("Golden")]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
     tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
-    tests("VendorAPIs", of: ["KoineVendorAPIs", "KoineBase", "KoineJSONCodec", "KoineRouter", "KoineTokens"]),
+    tests(
+      "VendorAPIs",
+      of: [
+        "KoineVendorAPIs", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineMedia", "KoineRouter",
+        "KoineSignaling", "KoineTokens",
+      ]),
     tests("Peer", of: ["KoinePeer", "KoineTransport", "KoineBase", "RoomModel"]),
     tests(
       "Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"],

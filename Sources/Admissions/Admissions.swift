@@ -87,24 +87,32 @@ extension Trust {
 
 extension Grants {
   fileprivate init(_ admission: Admission) {
-    let kinds = admission.media.flatMap { medium -> [Track.Kind] in
-      switch medium {
-      case .sound: [.microphone]
-      case .pictures: [.camera]
-      case .screen: [.screen, .screenSound]
-      }
-    }
     self.init(
       participantID: admission.participantID ?? admission.identity, name: admission.displayName,
       externalID: admission.externalID,
       attributes: admission.attributes.isEmpty ? nil : admission.attributes,
-      publish: admission.canPublish ? Set(kinds) : [], canSubscribe: admission.canSubscribe,
+      publish: admission.canPublish ? Track.Kind.kinds(of: admission.media) : [], canSubscribe: admission.canSubscribe,
       canSendData: admission.canSendData, canModerate: admission.canModerate, canAdmit: admission.canAdmit)
+    if admission.canSubscribe { receive = Track.Kind.kinds(of: admission.receivedMedia) }
     mustAsk = admission.mustAsk
     (isHidden, canRecord) = (admission.isHidden, admission.canRecord)
     guard admission.endsStay, let expiry = admission.expiry else { return }
     let rest = expiry.seconds - NumericDate.ofSystemClock().seconds
     // Clock skew: a token that was accepted although `exp` has passed is valid for another 60 s.
     validFor = .seconds(rest > 0 ? min(rest, 315_360_000) : 60)
+  }
+}
+
+extension Track.Kind {
+  /// The kinds of tracks in which media of a token are published.
+  package static func kinds(of media: Set<Admission.Medium>) -> Set<Track.Kind> {
+    Set(
+      media.flatMap { medium -> [Track.Kind] in
+        switch medium {
+        case .sound: [.microphone]
+        case .pictures: [.camera]
+        case .screen: [.screen, .screenSound]
+        }
+      })
   }
 }

@@ -14,6 +14,11 @@ public enum EndReason: Sendable, Hashable {
   case roomClosed
   /// The credential that admitted the participant has expired.
   case expired
+  /// The app's back end removed the participant, by a vendor's HTTP API.
+  /// - Parameter note: the back end's reason in words, at most 128 characters.
+  case removedByService(note: String?)
+  /// The app's back end closed the room for all participants, by a vendor's HTTP API.
+  case roomClosedByService
 }
 
 extension EndReason: Codable {
@@ -33,13 +38,32 @@ extension EndReason: Codable {
     }
   }
 
+  /// The reason without its origin, as clients know it that were built before there were origins.
+  public var withoutOrigin: EndReason {
+    switch self {
+    case .removedByService: .removed
+    case .roomClosedByService: .roomClosed
+    case .left, .refused, .lost, .removed, .duplicate, .roomClosed, .expired: self
+    }
+  }
+
+  /// The reason as an end that a vendor's HTTP API asked for; reasons that no API causes stay as they are.
+  public func byService(note: String?) -> EndReason {
+    switch self {
+    case .removed: .removedByService(note: note)
+    case .roomClosed: .roomClosedByService
+    default: self
+    }
+  }
+
+  /// Writes the reason without its origin. The message that carries the reason has the origin in members of its own.
   public func encode(to encoder: any Encoder) throws {
     if case .refused(let failure) = self {
       var fields = encoder.container(keyedBy: CodingKeys.self)
       try fields.encode(failure, forKey: .refused)
     } else {
       var text = encoder.singleValueContainer()
-      try text.encode(Self.names.first { $0.reason == self }?.name ?? "removed")
+      try text.encode(Self.names.first { $0.reason == withoutOrigin }?.name ?? "removed")
     }
   }
 }
@@ -48,6 +72,6 @@ extension EndReason: CustomStringConvertible {
   /// The reason's name on the wire; of a refusal its code.
   public var description: String {
     if case .refused(let failure) = self { return "refused: \(failure.code.rawValue)" }
-    return Self.names.first { $0.reason == self }?.name ?? "removed"
+    return Self.names.first { $0.reason == withoutOrigin }?.name ?? "removed"
   }
 }

@@ -22,10 +22,17 @@ package struct AdmissionPolicy: Sendable {
     /// Without hidden participants.
     package var participants: Int
     package var hidden: Int
+    /// Of the participants, content shares: participants of their own with ids that end with `#content`.
+    package var contentShares: Int
     /// Participants that wait to be admitted.
     package var waiting: Int
     /// The router's own limit of participants.
     package var limit: Int
+
+    package init(participants: Int, hidden: Int, contentShares: Int, waiting: Int, limit: Int) {
+      (self.participants, self.hidden, self.contentShares) = (participants, hidden, contentShares)
+      (self.waiting, self.limit) = (waiting, limit)
+    }
   }
 
   package struct Question: Sendable {
@@ -35,6 +42,10 @@ package struct AdmissionPolicy: Sendable {
     package var grants: Grants
     /// nil: the join would open the room.
     package var room: RoomState?
+
+    package init(occasion: Occasion, join: Join, grants: Grants, room: RoomState?) {
+      (self.occasion, self.join, self.grants, self.room) = (occasion, join, grants, room)
+    }
 
     /// nil: the router will choose one.
     package var participantID: Participant.ID? { grants.participantID ?? join.participantID }

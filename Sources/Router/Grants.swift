@@ -15,7 +15,8 @@ package struct Grants: Hashable, Sendable, Codable {
   package var attributes: [String: String]?
   /// Kinds of tracks it may publish.
   package var publish: Set<Track.Kind>
-  package var canSubscribe: Bool
+  /// Kinds of tracks it may receive.
+  package var receive: Set<Track.Kind>
   package var canSendData: Bool
   /// May remove other participants, mute their tracks, and close the room.
   package var canModerate: Bool
@@ -42,11 +43,21 @@ package struct Grants: Hashable, Sendable, Codable {
   ) {
     (self.participantID, self.name, self.externalID) = (participantID, name, externalID)
     (self.attributes, self.publish) = (attributes, publish)
-    (self.canSubscribe, self.canSendData, self.canModerate) = (canSubscribe, canSendData, canModerate)
+    receive = canSubscribe ? Set(Track.Kind.allCases) : []
+    (self.canSendData, self.canModerate) = (canSendData, canModerate)
     (self.canAdmit, canRecord) = (canAdmit, canModerate)
   }
 
   package static let everything = Grants()
+
+  /// Whether it may receive any kind of track.
+  package var canSubscribe: Bool {
+    get { !receive.isEmpty }
+    set {
+      guard newValue != canSubscribe else { return }
+      receive = newValue ? Set(Track.Kind.allCases) : []
+    }
+  }
 
   /// What a join is granted where no credential is asked for.
   package static let open: Grants = {

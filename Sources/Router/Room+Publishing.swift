@@ -34,6 +34,7 @@ extension Room {
       outbox.post(.muted(participant: member.id, trackID: offer.id, muted: true), to: member.client)
     }
     guard !tracks.isEmpty else { return }
+    for track in tracks { report(.published(track.track.kind, isOn: true), of: member) }
     tellOthers(.published(participant: member.id, tracks: tracks.map(\.track)), than: member)
   }
 
@@ -51,6 +52,7 @@ extension Room {
         forwarder.receiver.subscriptions.removeAll { $0 === forwarder }
         forwarder.detach()
         peers.touch(forwarder.slot)
+        reportSubscriptions(of: forwarder.receiver, to: member.id, isOn: false)
       }
       track.forwarders.removeAll()
       member.slot.peer.removeReceiver(track.receiver)
@@ -62,6 +64,7 @@ extension Room {
     }
     member.tracks.removeAll { track in tracks.contains { $0 === track } }
     roster.withdraw(tracks.map(\.id), of: member.id)
+    for track in tracks { report(.published(track.track.kind, isOn: false), of: member) }
     tellOthers(.withdrawn(participant: member.id, trackIDs: tracks.map(\.id.track)), than: member)
   }
 

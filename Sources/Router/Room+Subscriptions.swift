@@ -18,7 +18,7 @@ extension Room {
     var hasNewPictures = false
     var answer = Subscribed(request: subscribe.request, tracks: [])
     for reference in subscribe.tracks {
-      guard let track = track(reference) else {
+      guard let track = track(reference), member.grants.receive.contains(track.track.kind) else {
         answer.missing.append(reference)
         continue
       }
@@ -55,6 +55,7 @@ extension Room {
     track.forwarders.append(forwarder)
     member.subscriptions.append(forwarder)
     peers.touch(member.slot)
+    reportSubscriptions(of: member, to: track.id.participant, isOn: true)
     return forwarder
   }
 
@@ -90,6 +91,7 @@ extension Room {
     forwarder.detach()
     peers.touch(forwarder.slot)
     cancelIdleRequests(of: track)
+    reportSubscriptions(of: forwarder.receiver, to: track.id.participant, isOn: false)
   }
 
   func pause(_ tracks: [Track.ID], of member: Member, at now: Tick) {

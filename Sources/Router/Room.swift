@@ -59,6 +59,8 @@ final class Room {
   var serviceAnswers: [String: String] = [:]
   /// Armed by `Router.settle`.
   var alarm = HeapAlarm()
+  /// Called for each event of the room, in order. Set by the router.
+  var observe: (@Sendable (RoomEvent) -> Void)?
   /// Counted by `PeerTable`.
   var forwardedPackets = 0
 
@@ -117,11 +119,26 @@ final class Room {
       client.comingHistory = HistoryCursor(reader: reader, through: data.order, joined: now, after: next)
     }
     outbox.post(.joined(joined), to: client.id)
+    report(.joined(member.participant), of: member)
     if !entry.grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
     tellSpeakers(to: member)
     tellQuality(to: member)
     if nextQualityCheck == nil { nextQualityCheck = now + Self.qualityInterval }
     return member
+  }
+
+  // MARK: Events
+
+  func report(_ change: RoomEvent.Change, of member: Member) {
+    guard let observe, !member.grants.isHidden else { return }
+    observe(RoomEvent(room: name, epoch: epoch, participant: member.id, change))
+  }
+
+  /// Reports that a member receives tracks of another one, or none of them any longer: for its first and last of these.
+  func reportSubscriptions(of member: Member, to publisher: Participant.ID, isOn: Bool) {
+    guard observe != nil, member.subscriptions.count(where: { $0.track.id.participant == publisher }) == (isOn ? 1 : 0)
+    else { return }
+    report(.subscribed(to: publisher, isOn: isOn), of: member)
   }
 
   // MARK: Snapshots
@@ -197,8 +214,10 @@ final class Room {
   func remove(_ member: Member, told: EndReason, others: DepartureReason, at now: Tick) {
     guard membersByID[member.id] === member else { return }
     withdraw(member.tracks, of: member, at: now)
-    for forwarder in member.subscriptions { detach(forwarder) }
+    let subscriptions = member.subscriptions
     member.subscriptions.removeAll()
+    for forwarder in subscriptions { detach(forwarder) }
+    report(.left(told), of: member)
     members.removeAll { $0 === member }
     membersByID[member.id] = nil
     let entry = roster.remove(member.id)
@@ -223,6 +242,7 @@ final class Room {
       peers.remove(member.slot)
       member.slot.member = nil
       outbox.post(.ended(reason), to: member.client)
+      report(.left(reason), of: member)
     }
     departed += members
     (members, membersByID, watched, awaitingKeyFrames) = ([], [:], [], [])
@@ -283,9 +303,10 @@ final class Room {
   /// notified of attributes that it changes.
   func renew(_ member: Member, _ grants: Grants, at now: Tick) throws(Failure) {
     try roster.checkRenewal(member.id, grants, limits: limits)
-    let (before, attributes) = (member.grants.permissions, member.attributes)
+    let (before, received, attributes) = (member.grants.permissions, member.grants.receive, member.attributes)
     roster.renew(member.id, grants, limit: limits.participants, at: now)
-    permissionsChanged(of: member, from: before, at: now)
+    permissionsChanged(of: member, from: before, receiving: received, at: now)
+    report(.renewed(externalID: member.entry.externalID, attributes: member.attributes, member.grants), of: member)
     if member.attributes != attributes { attributesChanged(of: member, at: now) }
     needsSettling = true
   }

@@ -97,9 +97,10 @@ package enum RemovalReason: String, Hashable, Sendable, CaseIterable {
   /// What admitted it does not hold any more.
   case expired
 
-  var endReason: EndReason {
+  /// - Parameter note: the reason in words, which only a vendor's HTTP API has the participant's app see.
+  func endReason(by origin: CommandOrigin, note: String?) -> EndReason {
     switch self {
-    case .removed: .removed
+    case .removed: origin.kind == .vendorAPI ? .removedByService(note: note) : .removed
     case .expired: .expired
     }
   }
@@ -109,15 +110,28 @@ package enum RemovalReason: String, Hashable, Sendable, CaseIterable {
 package struct PermissionChange: Hashable, Sendable {
   package var allowed: Set<ParticipantPermission>
   package var denied: Set<ParticipantPermission>
+  /// The kinds of tracks that it receives from now on; nil: as before, or all if it may subscribe again.
+  package var receive: Set<Track.Kind>?
 
   /// - Parameter denied: counts where a permission is in both.
   package init(allowing allowed: Set<ParticipantPermission> = [], denying denied: Set<ParticipantPermission> = []) {
     (self.allowed, self.denied) = (allowed.subtracting(denied), denied)
   }
 
+  /// Publishing and receiving of these kinds and no others; all other permissions stay.
+  package init(publishing publish: Set<Track.Kind>, receiving receive: Set<Track.Kind>) {
+    var allowed = Set(publish.map(\.permission))
+    if !receive.isEmpty { allowed.insert(.subscribe) }
+    self.init(
+      allowing: allowed, denying: Set(Track.Kind.allCases.map(\.permission) + [.subscribe]).subtracting(allowed))
+    self.receive = receive
+  }
+
   /// These permissions and no others.
-  package init(exactly permissions: Set<ParticipantPermission>) {
+  /// - Parameter receive: the kinds of tracks that it receives; nil: all, if it may subscribe.
+  package init(exactly permissions: Set<ParticipantPermission>, receive: Set<Track.Kind>? = nil) {
     self.init(allowing: permissions, denying: Set(ParticipantPermission.allCases).subtracting(permissions))
+    self.receive = receive
   }
 }
 

@@ -243,8 +243,13 @@ struct Roster: Codable, Equatable {
   }
 
   /// The credential's end stays as it is.
-  mutating func setPermissions(_ permissions: Set<ParticipantPermission>, of id: Participant.ID) {
-    update(id) { $0.grants.permissions = permissions }
+  mutating func setPermissions(
+    _ permissions: Set<ParticipantPermission>, receive: Set<Track.Kind>, of id: Participant.ID
+  ) {
+    update(id) {
+      $0.grants.permissions = permissions
+      $0.grants.receive = receive
+    }
   }
 
   /// - Returns: ids of the participants with expired credentials, in order of joining.

@@ -7,7 +7,9 @@ import KoineTransport
 extension Router {
   func admit(_ join: Join, _ verdict: CredentialVerdict?, on client: Client, at now: Tick) {
     switch admission(join, verdict, at: now) {
-    case .failure(let failure): outbox.post(.refused(failure), to: client.id)
+    case .failure(let failure):
+      outbox.post(.refused(failure), to: client.id)
+      reportRefusal(join, verdict, failure)
     case .success(let grants):
       let id = grants.participantID ?? join.participantID ?? unusedID(in: join.room)
       guard grants.mustAsk, !wasAdmitted(join, id: id) else {
@@ -27,6 +29,13 @@ extension Router {
       outbox.post(.waiting, to: client.id)
       tellDeciders(.knock(knock.participant, number: knock.number), in: join.room)
     }
+  }
+
+  private func reportRefusal(_ join: Join, _ verdict: CredentialVerdict?, _ failure: Failure) {
+    guard let report = configuration.roomEvent else { return }
+    var id = join.participantID
+    if case .participant(.success(let grants)) = verdict { id = grants.participantID ?? id }
+    report(RoomEvent(room: join.room, epoch: "", participant: id ?? "", .refused(failure)))
   }
 
   /// Whether the participant was already admitted to a room that has been restored since.
@@ -194,8 +203,9 @@ extension Router {
     let state = rooms[join.room].map { room in
       let hidden = room.members.count { $0.grants.isHidden }
       return AdmissionPolicy.RoomState(
-        participants: room.members.count - hidden, hidden: hidden, waiting: lobby.knocks(at: room.name).count,
-        limit: configuration.limits.participants)
+        participants: room.members.count - hidden, hidden: hidden,
+        contentShares: room.members.count { !$0.grants.isHidden && $0.id.hasSuffix("#content") },
+        waiting: lobby.knocks(at: room.name).count, limit: configuration.limits.participants)
     }
     return policy.grants(for: .init(occasion: occasion, join: join, grants: grants, room: state))
   }
@@ -279,6 +289,7 @@ extension Router {
       name: name, number: rooms.makeNumber(), limits: configuration.limits, attendant: configuration.attendant,
       peers: peers,
       outbox: outbox, random: random.fork(), epoch: epoch, now: now)
+    room.observe = configuration.roomEvent
     rooms.add(room)
     return room
   }

@@ -8,7 +8,7 @@ extension Router: RoomControl {
   package func execute(_ request: RoomRequest, at now: Tick) -> Result<RoomAnswer, RoomControlError> {
     let result: Result<RoomAnswer, RoomControlError>
     do throws(RoomControlError) {
-      result = .success(try execute(request.command, at: now))
+      result = .success(try execute(request.command, by: request.origin, reason: request.reason, at: now))
     } catch {
       result = .failure(error)
     }
@@ -16,7 +16,9 @@ extension Router: RoomControl {
     return result
   }
 
-  private func execute(_ command: RoomCommand, at now: Tick) throws(RoomControlError) -> RoomAnswer {
+  private func execute(
+    _ command: RoomCommand, by origin: CommandOrigin, reason note: String?, at now: Tick
+  ) throws(RoomControlError) -> RoomAnswer {
     switch command {
     case .listRooms:
       let unopened = Set(lobby.all.map(\.room)).filter { rooms[$0] == nil }
@@ -31,21 +33,23 @@ extension Router: RoomControl {
       }
       return .room(details(of: try room(named: name), at: now))
     case .remove(let id, let name, let ending):
+      let reason = ending.endReason(by: origin, note: note)
       if let knock = lobby.knock(of: id, at: name), rooms[name]?.member(id) == nil {
-        endWaiting(knock, ending.endReason)
+        endWaiting(knock, reason)
         break
       }
       let (room, member) = try member(id, in: name)
-      room.remove(member, told: ending.endReason, others: .removed, at: now)
+      room.remove(member, told: reason, others: .removed, at: now)
       settle(room, at: now)
     case .close(let name):
       let knocks = lobby.knocks(at: name)
-      for knock in knocks { endWaiting(knock, .roomClosed) }
+      let reason: EndReason = origin.kind == .vendorAPI ? .roomClosedByService : .roomClosed
+      for knock in knocks { endWaiting(knock, reason) }
       // Participants may wait before a room that no participant is in.
-      if knocks.isEmpty || rooms[name] != nil { close(try room(named: name), at: now) }
+      if knocks.isEmpty || rooms[name] != nil { close(try room(named: name), reason, at: now) }
     case .closeAllRooms:
       for knock in lobby.all { endWaiting(knock, .roomClosed) }
-      for room in rooms.sorted { close(room, at: now) }
+      for room in rooms.sorted { close(room, .roomClosed, at: now) }
     case .grant(let change, let id, let name):
       let (room, member) = try member(id, in: name)
       let couldAdmit = member.grants.canAdmit
@@ -78,8 +82,8 @@ extension Router: RoomControl {
     return (room, member)
   }
 
-  private func close(_ room: Room, at now: Tick) {
-    room.close(told: .roomClosed)
+  private func close(_ room: Room, _ reason: EndReason, at now: Tick) {
+    room.close(told: reason)
     settle(room, at: now)
   }
 
@@ -175,11 +179,14 @@ extension Room {
   /// Changes what a member may do, and notifies it: `withdrawn` of its own tracks, `unsubscribed`, `permissions`, and `failed` with
   /// `forbidden` for everything that it has lost.
   func change(_ change: PermissionChange, of member: Member, at now: Tick) {
-    let before = member.grants.permissions
-    let after = before.union(change.allowed).subtracting(change.denied)
-    guard after != before else { return }
-    roster.setPermissions(after, of: member.id)
-    permissionsChanged(of: member, from: before, at: now)
+    let (before, received) = (member.grants.permissions, member.grants.receive)
+    var grants = member.grants
+    grants.permissions = before.union(change.allowed).subtracting(change.denied)
+    if let receive = change.receive { grants.receive = grants.canSubscribe ? receive : [] }
+    let after = grants.permissions
+    guard after != before || grants.receive != received else { return }
+    roster.setPermissions(after, receive: grants.receive, of: member.id)
+    permissionsChanged(of: member, from: before, receiving: received, at: now)
     let lost = before.subtracting(after).map(\.rawValue).sorted()
     if !lost.isEmpty {
       let failure = Failure(.forbidden, "not allowed any more: \(lost.joined(separator: ", "))")
@@ -190,18 +197,23 @@ extension Room {
 
   /// Ends everything that a member may not do any more: withdraws its tracks, of which it is notified too, and ends its
   /// subscriptions. Then sends the member its permissions, if they are not as before.
-  func permissionsChanged(of member: Member, from before: Set<ParticipantPermission>, at now: Tick) {
+  /// - Parameter received: the kinds that it was allowed to receive before. With more of them, the member subscribes again to what it
+  ///   was refused, once it gets its permissions.
+  func permissionsChanged(
+    of member: Member, from before: Set<ParticipantPermission>, receiving received: Set<Track.Kind>, at now: Tick
+  ) {
     let tracks = member.tracks.filter { !member.grants.publish.contains($0.track.kind) }
     withdraw(tracks, of: member, at: now)
     if !tracks.isEmpty {
       outbox.post(.withdrawn(participant: member.id, trackIDs: tracks.map(\.id.track)), to: member.client)
     }
-    if !member.grants.canSubscribe {
-      let references = member.subscriptions.map(\.track.id)
-      if !references.isEmpty { unsubscribe(references, of: member, at: now) }
-    }
+    let references = member.subscriptions.filter { !member.grants.receive.contains($0.track.track.kind) }.map(
+      \.track.id)
+    if !references.isEmpty { unsubscribe(references, of: member, at: now) }
     let after = member.grants.permissions
-    if after != before { outbox.post(.permissions(after), to: member.client) }
+    if after != before || member.grants.receive != received {
+      outbox.post(.permissions(after), to: member.client)
+    }
   }
 }
 

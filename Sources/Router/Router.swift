@@ -14,6 +14,8 @@ package struct RouterConfiguration: Sendable {
   package var attendant: RoomService?
   /// Called once for each command of `RoomControl`, when it has been executed or refused: for the log.
   package var commandExecuted: (@Sendable (RoomRequest, Result<RoomAnswer, RoomControlError>) -> Void)?
+  /// Called for each event in the rooms, in order, on the router's own thread: it must return at once.
+  package var roomEvent: (@Sendable (RoomEvent) -> Void)?
   /// Asked before a client opens a room: nil refuses it, anything else is released with the room.
   package var roomPermit: (@Sendable (ClientID) -> AnyObject?)?
   /// Whether the owner calls `Router.historyWritten` once a page of history has been written; else all pages are sent at once.

@@ -85,8 +85,13 @@ extension ServerMessage: Codable {
   enum CodingKeys: String, CodingKey {
     case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
       participants, number, layers, key, graceSeconds, heard, description, sending, receiving, admitted, paused,
-      attendants, permissions, bitrate
+      attendants, permissions, bitrate, by, note
   }
+
+  /// The origin of an end that a vendor's HTTP API asked for.
+  private static let service = "service"
+  /// Characters of the note of such an end.
+  private static let noteLength = 128
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -157,7 +162,11 @@ extension ServerMessage: Codable {
       self = .failed(
         request: try fields.decodeIfPresent(Int.self, forKey: .request),
         try fields.decode(Failure.self, forKey: .failure))
-    case .ended: self = .ended(try fields.decode(EndReason.self, forKey: .reason))
+    case .ended:
+      let reason = try fields.decode(EndReason.self, forKey: .reason)
+      let origin = try fields.decodeIfPresent(String.self, forKey: .by)
+      let note = try fields.decodeIfPresent(String.self, forKey: .note).map { String($0.prefix(Self.noteLength)) }
+      self = .ended(origin == Self.service ? reason.byService(note: note) : reason)
     case .pong: self = .pong(try fields.decode(Int.self, forKey: .number))
     case .resumable:
       self = .resumable(key: try fields.text(.key), graceSeconds: try fields.decode(Double.self, forKey: .graceSeconds))
@@ -231,7 +240,13 @@ extension ServerMessage: Codable {
     case .failed(let request, let failure):
       try fields.encodeIfPresent(request, forKey: .request)
       try fields.encode(failure, forKey: .failure)
-    case .ended(let reason): try fields.encode(reason, forKey: .reason)
+    case .ended(let reason):
+      try fields.encode(reason, forKey: .reason)
+      // Beside the reason, so that clients which do not know these members understand the reason.
+      if reason != reason.withoutOrigin { try fields.encode(Self.service, forKey: .by) }
+      if case .removedByService(let note?) = reason {
+        try fields.encode(String(note.prefix(Self.noteLength)), forKey: .note)
+      }
     case .pong(let number): try fields.encode(number, forKey: .number)
     case .resumable(let key, let graceSeconds):
       try fields.encode(key, forKey: .key)

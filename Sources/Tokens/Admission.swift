@@ -24,6 +24,8 @@ public struct Admission: Hashable, Sendable {
   public var canPublish: Bool
   /// What it may publish if it may publish at all.
   public var media = Set(Medium.allCases)
+  /// Media that the participant receives, if it may subscribe.
+  public var receivedMedia = Set(Medium.allCases)
   /// Whether the participant may receive other participants' tracks.
   public var canSubscribe: Bool
   /// Whether the participant may send data messages. Default: true.

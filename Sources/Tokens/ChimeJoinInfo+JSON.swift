@@ -15,6 +15,15 @@ public struct MeetingJoinToken: AccessToken {
   /// Time of expiry (`exp`).
   public var expires: NumericDate
 
+  /// Creates the claims of a join token.
+  public init(
+    meetingID: String, attendeeID: String, externalUserID: String, capabilities: ChimeJoinInfo.Capabilities? = nil,
+    issued: NumericDate?, expires: NumericDate
+  ) {
+    (self.meetingID, self.attendeeID, self.externalUserID) = (meetingID, attendeeID, externalUserID)
+    (self.capabilities, self.issued, self.expires) = (capabilities, issued, expires)
+  }
+
   public func check() throws(TokenError) {
     guard (2...64).contains(externalUserID.count) else {
       throw .invalidClaim("ExternalUserId", reason: "is not 2 to 64 characters long")
@@ -30,10 +39,8 @@ public struct MeetingJoinToken: AccessToken {
       canPublish: directions?.contains { $0.sends } ?? true,
       canSubscribe: directions?.contains { $0.receives } ?? true, expiry: expires)
     if let capabilities {
-      let ways: [(Admission.Medium, ChimeJoinInfo.Capabilities.Direction)] = [
-        (.sound, capabilities.audio), (.pictures, capabilities.video), (.screen, capabilities.content),
-      ]
-      admission.media = Set(ways.filter { $0.1.sends }.map(\.0))
+      admission.media = capabilities.media(\.sends)
+      admission.receivedMedia = capabilities.media(\.receives)
     }
     return admission
   }

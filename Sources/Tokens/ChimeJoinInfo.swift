@@ -18,6 +18,12 @@ public struct ChimeJoinInfo: Hashable, Sendable {
     public var mediaRegion: String
     /// The app's own id of the meeting (`ExternalMeetingId`).
     public var externalMeetingID: String?
+    /// The app's own id of the meeting's host (`MeetingHostId`). The service ignores it.
+    public var meetingHostID: String?
+    /// Name of the meeting as a resource of AWS (`MeetingArn`).
+    public var meetingARN: String?
+    /// The app's own ids of tenants (`TenantIds`). The service ignores them.
+    public var tenantIDs: [String]?
     /// Id of the primary meeting that this meeting replicates (`PrimaryMeetingId`).
     public var primaryMeetingID: String?
     /// Addresses of the meeting's services (`MediaPlacement`).
@@ -30,6 +36,9 @@ public struct ChimeJoinInfo: Hashable, Sendable {
       case mediaRegion = "MediaRegion"
       case externalMeetingID = "ExternalMeetingId"
       case primaryMeetingID = "PrimaryMeetingId"
+      case meetingHostID = "MeetingHostId"
+      case meetingARN = "MeetingArn"
+      case tenantIDs = "TenantIds"
       case mediaPlacement = "MediaPlacement"
       case features = "MeetingFeatures"
     }
@@ -47,6 +56,13 @@ public struct ChimeJoinInfo: Hashable, Sendable {
     public var turnControlURL: String?
     /// Address of the event service (`EventIngestionUrl`).
     public var eventIngestionURL: String?
+
+    /// Address of screen sharing's data (`ScreenDataUrl`). Older apps print or check it.
+    public var screenDataURL: String?
+    /// Address at which screen sharing was viewed (`ScreenViewingUrl`). Older apps print or check it.
+    public var screenViewingURL: String?
+    /// Address of screen sharing (`ScreenSharingUrl`). Older apps print or check it.
+    public var screenSharingURL: String?
 
     /// Creates the addresses of a meeting's services.
     public init(
@@ -71,6 +87,9 @@ public struct ChimeJoinInfo: Hashable, Sendable {
       case audioFallbackURL = "AudioFallbackUrl"
       case turnControlURL = "TurnControlUrl"
       case eventIngestionURL = "EventIngestionUrl"
+      case screenDataURL = "ScreenDataUrl"
+      case screenViewingURL = "ScreenViewingUrl"
+      case screenSharingURL = "ScreenSharingUrl"
     }
   }
 
@@ -156,8 +175,8 @@ public struct ChimeJoinInfo: Hashable, Sendable {
       /// The attendee may neither send nor receive.
       case none = "None"
 
-      var sends: Bool { self == .send || self == .sendReceive }
-      var receives: Bool { self == .receive || self == .sendReceive }
+      package var sends: Bool { self == .send || self == .sendReceive }
+      package var receives: Bool { self == .receive || self == .sendReceive }
     }
 
     /// Directions of audio.
@@ -181,6 +200,12 @@ public struct ChimeJoinInfo: Hashable, Sendable {
     }
 
     var directions: [Direction] { [audio, video, content] }
+
+    /// The media of the directions for which `isWanted` is true.
+    package func media(_ isWanted: (Direction) -> Bool) -> Set<Admission.Medium> {
+      let all: [(Admission.Medium, Direction)] = [(.sound, audio), (.pictures, video), (.screen, content)]
+      return Set(all.filter { isWanted($0.1) }.map(\.0))
+    }
   }
 
   /// Creates the credentials of an attendee from the answers of both calls.

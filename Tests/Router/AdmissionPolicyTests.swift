@@ -52,7 +52,7 @@ import Testing
     _ = try enter("spy", in: world)
     _ = try enter("ben", in: world)
     #expect(questions.last?.join.name == "ben")
-    #expect(questions.last?.room == .init(participants: 1, hidden: 1, waiting: 0, limit: 3))
+    #expect(questions.last?.room == .init(participants: 1, hidden: 1, contentShares: 0, waiting: 0, limit: 3))
     #expect(questions.occasions == [.join, .join, .join])
   }
 
@@ -108,7 +108,7 @@ import Testing
     }
     let (ana, ben, cyd) = (try enter("ana", in: world), try enter("ben", in: world), try enter("cyd", in: world))
     #expect(ben.messages.last == .waiting)
-    #expect(questions.last?.room == .init(participants: 1, hidden: 0, waiting: 1, limit: 3))
+    #expect(questions.last?.room == .init(participants: 1, hidden: 0, contentShares: 0, waiting: 1, limit: 3))
     ana.send(.answerKnock(participant: "ben", admitted: true))
     #expect(isIn(ben))
     isOver.withLock { $0 = true }

@@ -100,7 +100,7 @@ extension EndReason {
     switch self {
     case .lost: true
     case .refused(let failure): failure.code == .unreachable
-    case .left, .removed, .duplicate, .roomClosed, .expired: false
+    case .left, .removed, .removedByService, .duplicate, .roomClosed, .roomClosedByService, .expired: false
     }
   }
 }
@@ -108,9 +108,9 @@ extension EndReason {
 extension CallEndReason {
   convenience init(_ reason: EndReason) {
     switch reason {
-    case .left, .roomClosed: self.init()
+    case .left, .roomClosed, .roomClosedByService: self.init()
     case .removed: self.init(subcode: 5300)  // by another participant
-    case .duplicate: self.init(subcode: 5000)  // by the service
+    case .duplicate, .removedByService: self.init(subcode: 5000)  // by the service
     case .lost: self.init(code: 490)
     case .expired: self.init(code: 401)
     case .refused(let error):
@@ -118,7 +118,7 @@ extension CallEndReason {
       case .denied: self.init(code: 0, subcode: 5854)
       case .unauthorized: self.init(code: 401)
       case .forbidden, .roomFull: self.init(code: 403)
-      case .invalidRoom: self.init(code: 404)
+      case .invalidRoom, .ended: self.init(code: 404)
       default: self.init(code: 500)
       }
     }

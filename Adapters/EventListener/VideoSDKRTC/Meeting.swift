@@ -328,7 +328,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .duplicate: notifyListeners { $0.onError(error: .DUPLICATE_PARTICIPANT) }
     case .expired: notifyListeners { $0.onError(error: VideoSDKError(Failure(.unauthorized, "the token has expired"))) }
     case .lost: notifyListeners { $0.onSocketError(message: "the connection to the room was lost") }
-    case .left, .removed, .roomClosed: break
+    case .left, .removed, .removedByService, .roomClosed, .roomClosedByService: break
     }
     for listener in listeners { listener.onMeetingStateChanged(meetingState: .CLOSED) }
     if hadJoined {

@@ -165,6 +165,8 @@ public enum LeaveReason: Int, Sendable {
       case .removed, .expired: .removePeer
       case .duplicate: .duplicateParticipant
       case .roomClosed: .roomClose
+      case .removedByService: .removePeerApi
+      case .roomClosedByService: .meetingEndApi
       }
   }
 

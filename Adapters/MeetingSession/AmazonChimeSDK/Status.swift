@@ -57,7 +57,7 @@ public enum MeetingSessionStatusCode: UInt32, CustomStringConvertible, Sendable 
       switch reason {
       case .left: .ok
       case .lost: .audioDisconnected
-      case .removed, .roomClosed, .expired: .audioServerHungup
+      case .removed, .removedByService, .roomClosed, .roomClosedByService, .expired: .audioServerHungup
       case .duplicate: .audioJoinedFromAnotherDevice
       case .refused(let error):
         switch error.code {

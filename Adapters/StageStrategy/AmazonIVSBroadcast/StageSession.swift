@@ -117,9 +117,10 @@ final class StageSession: @unchecked Sendable {
     case .left, .duplicate: nil  // a second client with the same token replaces the first without an error
     case .refused(let error): .ivs(StageFault(error), error.message, fatal: true)
     case .lost: .ivs(.networkError, "the connection to the stage was lost")
-    case .removed: .ivs(.invalidToken, "put out of the stage")
+    case .removed, .removedByService(nil): .ivs(.invalidToken, "removed from the stage")
+    case .removedByService(let note?): .ivs(.invalidToken, "removed from the stage: \(note)")
     case .expired: .ivs(.invalidToken, "the token has expired")
-    case .roomClosed: .ivs(.joinRefused, "the stage was closed")
+    case .roomClosed, .roomClosedByService: .ivs(.joinRefused, "the stage was closed")
     }
   }
 

@@ -1,0 +1,29 @@
+package import KoineSignaling
+
+/// What happens in the rooms of a router, for a registry that keeps the history of rooms: in order, and without hidden participants.
+package struct RoomEvent: Hashable, Sendable {
+  package enum Change: Hashable, Sendable {
+    /// The participant has entered the room.
+    case joined(Participant)
+    /// The participant has left for good. A participant on its way back has not left.
+    case left(EndReason)
+    /// The participant publishes a track of this kind from now on, or publishes it no longer.
+    case published(Track.Kind, isOn: Bool)
+    /// The participant receives tracks of another one from now on, or receives none of them any longer.
+    case subscribed(to: Participant.ID, isOn: Bool)
+    /// The participant has been refused at the door. Its id is empty if its credential and its join name none.
+    case refused(Failure)
+    /// The participant has brought a new credential, which the room has accepted.
+    case renewed(externalID: String?, attributes: [String: String], Grants)
+  }
+
+  package var room: String
+  /// Tells the room from rooms of the same name before and after it; empty for a participant that is refused.
+  package var epoch: String
+  package var participant: Participant.ID
+  package var change: Change
+
+  package init(room: String, epoch: String, participant: Participant.ID, _ change: Change) {
+    (self.room, self.epoch, self.participant, self.change) = (room, epoch, participant, change)
+  }
+}

@@ -1,0 +1,88 @@
+import KoineMedia
+package import KoineRouter
+package import KoineTokens
+
+/// What the APIs of all vendors share.
+struct APIContext: Sendable {
+  let registry: Registry
+  let rules: AdmissionRules
+  let keys: APITokenKeys
+  let identifiers: IdentifierMaker
+  let settings: APISettings
+  let clock: @Sendable () -> APITime
+  private let execute: RoomExecution
+  private let log: @Sendable (String) -> Void
+
+  init(_ configuration: VendorAPIs.Configuration, rules: AdmissionRules) {
+    registry = Registry(store: configuration.store)
+    self.rules = rules
+    (keys, settings, clock) = (configuration.keys, configuration.settings, configuration.clock)
+    identifiers = IdentifierMaker(random: configuration.random)
+    (execute, log) = (configuration.execute, configuration.log)
+  }
+
+  /// Carries out a command of `RoomControl` in the name of a back end.
+  /// - Parameter subject: the access key, resource or API key that signed the request.
+  @discardableResult
+  func execute(
+    _ command: RoomCommand, for subject: String, reason: String? = nil
+  ) async -> Result<RoomAnswer, RoomControlError> {
+    await execute(RoomRequest(command, by: CommandOrigin(.vendorAPI, subject), reason: reason))
+  }
+
+  /// Writes a line to the server's log. It must contain no secret.
+  func log(_ text: String) { log(text) as Void }
+}
+
+/// Carries out a command of `RoomControl`.
+package typealias RoomExecution = @Sendable (RoomRequest) async -> Result<RoomAnswer, RoomControlError>
+
+/// Settings of the APIs that tests and operators change.
+package struct APISettings: Sendable, Equatable {
+  /// The authority under which apps reach the server, such as `calls.example:8443`; nil: the one that a request names.
+  package var publicAuthority: String?
+  /// Seconds after which a meeting of Chime without participants ends.
+  package var emptyMeetingSeconds: Int64 = 5 * 60
+  /// Seconds for which a meeting of Chime lasts at most, and for which the join tokens of its attendees are valid.
+  package var meetingSeconds: Int64 = 24 * 60 * 60
+  /// Sessions that are kept for each stage or room.
+  package var sessionsPerRoom = 100
+  /// Events that are kept for each participant of a session.
+  package var eventsPerParticipant = 1_000
+
+  package init() {}
+}
+
+/// The keys of the tokens that the APIs make. They are not the keys that sign requests.
+package struct APITokenKeys: Sendable {
+  /// Signs join tokens of Chime and tokens of Azure users: HS256, so that equal claims give equal tokens and none has to be stored.
+  package let secret: SigningKey
+  /// Signs tokens of stages: ES384, which the vendor's format requires.
+  package let pair: SigningKey
+
+  /// - Parameters:
+  ///   - seed: at least 32 secret bytes. Equal seeds give equal keys `secret`.
+  ///   - pair: a key on P-384.
+  /// - Throws: `TokenError.invalidKey` for a short seed.
+  package init(seed: [UInt8], pair: SigningKey) throws(TokenError) {
+    guard seed.count >= 32 else { throw .invalidKey("a seed under 32 bytes") }
+    secret = try SigningKey(secret: Digest.hmacSHA256(Array("koine join tokens".utf8), key: seed), id: "koine.api")
+    self.pair = pair
+  }
+
+  /// Keys that are valid while the process runs.
+  /// - Throws: `TokenError.failed` if the cryptographic library makes no key.
+  package static func makeTemporary() throws(TokenError) -> APITokenKeys {
+    try APITokenKeys(
+      seed: (0..<32).map { _ in UInt8.random(in: 0...255) }, pair: SigningKey(generating: .p384, id: "koine.stages"))
+  }
+
+  /// Check the tokens that the APIs make. They check no token without a key id.
+  package var verificationKeys: [VerificationKey] {
+    [secret, pair].compactMap { key in
+      var verification = try? key.verificationKey
+      verification?.needsKeyID = true
+      return verification
+    }
+  }
+}

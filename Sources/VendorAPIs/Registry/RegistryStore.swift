@@ -1,0 +1,66 @@
+/// The storage of the registry: values by key, each with a version.
+///
+/// A store may be in another process: every call may take long, may fail, and may have been executed although its answer was lost.
+/// Others may write to the same store at any time.
+package protocol RegistryStore: Sendable {
+  /// - Returns: nil for a key without a value, and for a value that has expired.
+  func get(_ key: String) async throws(RegistryError) -> RegistryEntry?
+
+  /// Writes a value, if the key still has the version that the writer knows.
+  /// - Parameters:
+  ///   - version: nil if the key must have no value.
+  ///   - expiry: when the store may forget the value; nil: never.
+  /// - Returns: the version of the new value.
+  /// - Throws: `RegistryError.conflict` if the key has another version.
+  @discardableResult
+  func put(
+    _ key: String, _ value: [UInt8], ifVersion version: RegistryVersion?, expiry: APITime?
+  ) async throws(RegistryError) -> RegistryVersion
+
+  /// Deletes a value, if the key still has this version. A key without a value is a success.
+  /// - Throws: `RegistryError.conflict` if the key has another version.
+  func delete(_ key: String, ifVersion version: RegistryVersion) async throws(RegistryError)
+
+  /// The entries whose keys begin with `prefix`, in the order of their keys (bytes), without expired ones.
+  /// - Parameters:
+  ///   - key: the list begins behind this key; nil: at the first.
+  ///   - limit: at most so many.
+  func list(prefix: String, after key: String?, limit: Int) async throws(RegistryError) -> [RegistryEntry]
+
+  /// Calls `observer` for each later change, by any writer, in the order of versions of one key. A change by a writer of this
+  /// process is reported before its `put` or `delete` returns.
+  func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void)
+}
+
+/// Versions of one key grow with each write.
+package struct RegistryVersion: Hashable, Comparable, Sendable, Codable {
+  package var number: UInt64
+  package init(number: UInt64) { self.number = number }
+  package static func < (one: RegistryVersion, other: RegistryVersion) -> Bool { one.number < other.number }
+}
+
+package struct RegistryEntry: Sendable {
+  package var key: String
+  package var value: [UInt8]
+  package var version: RegistryVersion
+  package init(key: String, value: [UInt8], version: RegistryVersion) {
+    (self.key, self.value, self.version) = (key, value, version)
+  }
+}
+
+package struct RegistryChange: Sendable {
+  package var key: String
+  /// nil: deleted or expired.
+  package var value: [UInt8]?
+  package var version: RegistryVersion
+  package init(key: String, value: [UInt8]?, version: RegistryVersion) {
+    (self.key, self.value, self.version) = (key, value, version)
+  }
+}
+
+package enum RegistryError: Error, Hashable, Sendable {
+  /// Another writer has changed the value in the meantime.
+  case conflict
+  /// The store does not answer, or cannot write. The call may have been executed.
+  case unavailable(String)
+}

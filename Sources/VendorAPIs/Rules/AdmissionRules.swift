@@ -1,0 +1,153 @@
+import KoineMedia
+package import KoineRouter
+import KoineSignaling
+
+/// What the registry knows about joins, ready to be looked up: rooms that have ended, participants that are removed or restricted,
+/// rosters, users whose tokens are revoked.
+///
+/// The router asks on the network loop, so an answer is a look-up in memory. A change of the registry comes here before the
+/// operation that made it is answered. Rules only restrict: a room or participant without a rule is admitted as its token says.
+package final class AdmissionRules: Sendable {
+  /// Of one room.
+  struct RoomRule: Sendable, Equatable {
+    /// Nobody enters any more.
+    var hasEnded = false
+    /// At most so many participants, without hidden ones and content shares.
+    var limit: Int?
+    /// Only these participants enter, by id, each with what it may do; nil: everyone.
+    var roster: [Participant.ID: ParticipantRule]?
+    /// Participants enter only between these times.
+    var opening: APITime?
+    var closing: APITime?
+  }
+
+  /// Of one participant of a room.
+  struct ParticipantRule: Sendable, Equatable {
+    /// Why it does not enter; nil: it may.
+    var refusal: Failure?
+    /// The kinds that it may publish, of those that its token allows; nil: all of them.
+    var publish: Set<Track.Kind>?
+    /// The kinds that it receives, of those that its token allows; nil: all of them.
+    var receive: Set<Track.Kind>?
+    /// Whether `publish` and `receive` take the place of what its token allows.
+    var replacesToken = false
+    /// Whether it may remove and mute others; nil: as its token says.
+    var canModerate: Bool?
+  }
+
+  /// Of one user, in all rooms.
+  struct UserRule: Sendable, Equatable {
+    /// Tokens that were issued before this time are refused.
+    var tokensValidFrom: APITime?
+    var isDeleted = false
+  }
+
+  private struct Versioned<Rule: Sendable>: Sendable {
+    var rule: Rule?
+    var version: RegistryVersion
+  }
+
+  private struct ParticipantKey: Hashable, Sendable {
+    var room: String
+    var id: Participant.ID
+  }
+
+  private struct State: Sendable {
+    var rooms: [String: Versioned<RoomRule>] = [:]
+    var participants: [ParticipantKey: Versioned<ParticipantRule>] = [:]
+    var users: [String: Versioned<UserRule>] = [:]
+  }
+
+  private let state = Lock(State())
+  private let clock: @Sendable () -> APITime
+
+  init(clock: @escaping @Sendable () -> APITime) { self.clock = clock }
+
+  // MARK: Changes. An older version than the one that is known changes nothing.
+
+  func set(_ rule: RoomRule?, room: String, version: RegistryVersion) {
+    state.withLock { Self.set(rule, version, in: &$0.rooms[room]) }
+  }
+
+  func set(_ rule: ParticipantRule?, participant: Participant.ID, room: String, version: RegistryVersion) {
+    state.withLock { Self.set(rule, version, in: &$0.participants[ParticipantKey(room: room, id: participant)]) }
+  }
+
+  func set(_ rule: UserRule?, user: String, version: RegistryVersion) {
+    state.withLock { Self.set(rule, version, in: &$0.users[user]) }
+  }
+
+  private static func set<Rule>(_ rule: Rule?, _ version: RegistryVersion, in place: inout Versioned<Rule>?) {
+    guard place.map({ $0.version < version }) ?? true else { return }
+    place = Versioned(rule: rule, version: version)
+  }
+
+  // MARK: Questions
+
+  func roomRule(_ room: String) -> RoomRule? { state.withLock { $0.rooms[room]?.rule } }
+  func userRule(_ user: String) -> UserRule? { state.withLock { $0.users[user]?.rule } }
+
+  func participantRule(_ id: Participant.ID, room: String) -> ParticipantRule? {
+    state.withLock { $0.participants[ParticipantKey(room: room, id: id)]?.rule }
+  }
+
+  /// The policy by which a router follows the rules.
+  package var policy: AdmissionPolicy {
+    AdmissionPolicy(
+      decide: { [self] question in decide(question) },
+      refuseIdentity: { [self] _, known in
+        guard userRule(known.identity)?.isDeleted == true else { return nil }
+        return Failure(.unauthorized, "the user has been deleted")
+      })
+  }
+
+  private static let contentShare = "#content"
+
+  private func decide(_ question: AdmissionPolicy.Question) -> AdmissionPolicy.Decision {
+    var grants = question.grants
+    // Recorders and other services of the server itself.
+    guard !grants.isHidden else { return .admit(grants) }
+    let room = roomRule(question.join.room)
+    if let room, let failure = refusal(room) { return .refuse(failure) }
+    let id = question.participantID
+    let isShare = id?.hasSuffix(Self.contentShare) ?? false
+    // A content share is a participant of its own, and follows the rules of its attendee.
+    let attendee = isShare ? id.map { String($0.dropLast(Self.contentShare.count)) } : id
+    if let attendee, let rule = participantRule(attendee, room: question.join.room) {
+      if let failure = rule.refusal { return .refuse(failure) }
+      grants.restrict(to: rule)
+    }
+    if let roster = room?.roster {
+      guard let attendee, let rule = roster[attendee] else {
+        return .refuse(Failure(.forbidden, "the participant is not in the room's roster"))
+      }
+      if let failure = rule.refusal { return .refuse(failure) }
+      grants.restrict(to: rule)
+    }
+    if !isShare, question.occasion != .renewal, let limit = room?.limit, let state = question.room,
+      state.participants - state.contentShares >= limit
+    {
+      return .refuse(Failure(.roomFull, "the room has its limit of \(limit) participants"))
+    }
+    return .admit(grants)
+  }
+
+  private func refusal(_ room: RoomRule) -> Failure? {
+    if room.hasEnded { return Failure(.ended, "the room has ended") }
+    let now = clock()
+    if let opening = room.opening, now < opening { return Failure(.forbidden, "the room is not open yet") }
+    if let closing = room.closing, now >= closing { return Failure(.ended, "the room's time is over") }
+    return nil
+  }
+}
+
+extension Grants {
+  fileprivate mutating func restrict(to rule: AdmissionRules.ParticipantRule) {
+    if let kinds = rule.publish { publish = rule.replacesToken ? kinds : publish.intersection(kinds) }
+    if let kinds = rule.receive { receive = rule.replacesToken ? kinds : receive.intersection(kinds) }
+    if let canModerate = rule.canModerate {
+      self.canModerate = canModerate
+      canAdmit = canAdmit && canModerate
+    }
+  }
+}

@@ -1,0 +1,198 @@
+package import KoineMedia
+package import KoineRouter
+import KoineSignaling
+package import KoineTokens
+
+/// The HTTP APIs by which the vendors' server SDKs make rooms and tokens: Amazon Chime SDK Meetings, Amazon IVS RealTime, Azure
+/// Communication Services (Identity, Rooms) and VideoSDK.
+///
+/// Sans-IO: requests come in and answers go out as values, with the time from a clock of the owner. The state is in a
+/// `RegistryStore`. Rooms change by commands of `RoomControl`, and joins follow `rules`.
+package final class VendorAPIs: APIService {
+  package struct Configuration: Sendable {
+    package var store: any RegistryStore
+    package var access: APIAccess
+    package var keys: APITokenKeys
+    package var settings = APISettings()
+    package var clock: @Sendable () -> APITime
+    package var random: SeededRandom
+    /// Carries out a command in the rooms.
+    package var execute: RoomExecution
+    /// Gets lines for the server's log.
+    package var log: @Sendable (String) -> Void = { _ in }
+
+    package init(
+      store: any RegistryStore, access: APIAccess, keys: APITokenKeys, clock: @escaping @Sendable () -> APITime,
+      random: SeededRandom = .system(), execute: @escaping RoomExecution
+    ) {
+      (self.store, self.access, self.keys, self.clock) = (store, access, keys, clock)
+      (self.random, self.execute) = (random, execute)
+    }
+  }
+
+  /// What the registry knows about joins, for the router's policy.
+  package let rules: AdmissionRules
+  private let access: Lock<APIAccess>
+  private let context: APIContext
+  private let services: [any VendorService]
+  private let events: RoomEventQueue
+
+  package init(_ configuration: Configuration) {
+    rules = AdmissionRules(clock: configuration.clock)
+    access = Lock(configuration.access)
+    let context = APIContext(configuration, rules: rules)
+    self.context = context
+    let services: [any VendorService] = [ChimeAPI(context)]
+    self.services = services
+    events = RoomEventQueue { event, time in for service in services { await service.observe(event, at: time) } }
+    let rules = rules
+    configuration.store.observe { change in for service in services { service.apply(change, to: rules) } }
+  }
+
+  /// Reads what the store has into the rules. Its owner calls it once, before participants can join.
+  /// - Throws: `RegistryError` if the store does not answer.
+  package func load() async throws(RegistryError) {
+    for prefix in services.flatMap(\.prefixesOfRules) {
+      var last: String?
+      while true {
+        let page = try await context.registry.store.list(prefix: prefix, after: last, limit: 1_000)
+        for entry in page {
+          let change = RegistryChange(key: entry.key, value: entry.value, version: entry.version)
+          for service in services { service.apply(change, to: rules) }
+        }
+        guard page.count == 1_000 else { break }
+        last = page.last?.key
+      }
+    }
+  }
+
+  /// Other credentials for requests from now on.
+  package func setAccess(_ new: APIAccess) { access.withLock { $0 = new } }
+
+  /// An event in the rooms. Any thread may call it; events are handled one after the other, in the order of the calls.
+  package func observe(_ event: RoomEvent) { events.add(event, at: context.clock()) }
+
+  /// Waits until all events that have been reported so far are in the registry.
+  package func settle() async { await events.settle() }
+
+  /// Does what is due, such as ending meetings that have been empty for long. Its owner calls it about every second.
+  package func handleTimeout() async {
+    for service in services { await service.handleTimeout() }
+  }
+
+  /// Checks a join's token by what the registry knows about tokens, after `base` has accepted it. Off the network loop.
+  package func authorization(after base: Authorization) -> Authorization {
+    let services = services
+    return Authorization(
+      check: { join in
+        base.check(join).flatMap { grants in
+          var grants = grants
+          for service in services {
+            if let failure = service.refusal(of: join, &grants) { return .failure(failure) }
+          }
+          return .success(grants)
+        }
+      },
+      checkIdentity: { register in
+        base.checkIdentity(register).flatMap { known in
+          for service in services {
+            if let failure = service.refusal(of: register) { return .failure(failure) }
+          }
+          return .success(known)
+        }
+      })
+  }
+
+  /// Check the tokens that the APIs make, beside the keys of the server.
+  package var verificationKeys: [VerificationKey] { context.keys.verificationKeys }
+
+  // MARK: Requests
+
+  package func owns(method: String, target: String) -> Bool {
+    services.contains { $0.owns(method: method, target: target) }
+  }
+
+  package func answer(_ request: APIRequest) async -> APIResponse {
+    guard let service = services.first(where: { $0.owns(method: request.method, target: request.target) }) else {
+      return APIResponse(status: 404)
+    }
+    return await service.answer(request, access: access.withLock { $0 })
+  }
+}
+
+/// The API of one vendor.
+protocol VendorService: Sendable {
+  func owns(method: String, target: String) -> Bool
+  func answer(_ request: APIRequest, access: APIAccess) async -> APIResponse
+  /// An event in the rooms, its time given.
+  func observe(_ event: RoomEvent, at now: APITime) async
+  func handleTimeout() async
+  /// The beginnings of the keys whose entities give rules.
+  var prefixesOfRules: [String] { get }
+  /// Changes the rules as an entity says that has been written, also by another writer. Ignores entities of other vendors.
+  func apply(_ change: RegistryChange, to rules: AdmissionRules)
+  /// Why a join with an accepted token is refused. May narrow the grants.
+  func refusal(of join: Join, _ grants: inout Grants) -> Failure?
+  func refusal(of register: Register) -> Failure?
+}
+
+extension VendorService {
+  func refusal(of join: Join, _ grants: inout Grants) -> Failure? { nil }
+  func refusal(of register: Register) -> Failure? { nil }
+}
+
+/// Handles room events one after the other, although handling one may wait for the store.
+final class RoomEventQueue: Sendable {
+  private struct State {
+    var waiting: [(event: RoomEvent, time: APITime)] = []
+    var isRunning = false
+    var settling: [CheckedContinuation<Void, Never>] = []
+  }
+
+  /// Events that wait at most; the oldest ones are dropped beyond, because the history is not worth the memory of the server.
+  private static let limit = 100_000
+
+  private let state = Lock(State())
+  private let handle: @Sendable (RoomEvent, APITime) async -> Void
+
+  init(handle: @escaping @Sendable (RoomEvent, APITime) async -> Void) { self.handle = handle }
+
+  func add(_ event: RoomEvent, at time: APITime) {
+    let mustStart = state.withLock { state in
+      if state.waiting.count == Self.limit { state.waiting.removeFirst() }
+      state.waiting.append((event, time))
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if mustStart { Task { await run() } }
+  }
+
+  private func run() async {
+    while true {
+      let batch = state.withLock { state in
+        defer { state.waiting = [] }
+        if state.waiting.isEmpty { state.isRunning = false }
+        return state.waiting
+      }
+      guard !batch.isEmpty else { break }
+      for (event, time) in batch { await handle(event, time) }
+    }
+    for settled in state.withLock({ state in
+      guard !state.isRunning else { return [] as [CheckedContinuation<Void, Never>] }
+      defer { state.settling = [] }
+      return state.settling
+    }) {
+      settled.resume()
+    }
+  }
+
+  func settle() async {
+    await withCheckedContinuation { continuation in
+      let isSettled = state.withLock { state in
+        if state.isRunning { state.settling.append(continuation) }
+        return !state.isRunning
+      }
+      if isSettled { continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import KoineBase
+import KoineJSONCodec
+import KoineMedia
+import KoineRouter
+import Testing
+
+@testable import KoineVendorAPIs
+
+/// The APIs over a registry in memory, with a clock that a test sets, and a list of the commands that they give.
+final class APIHarness: Sendable {
+  let time = Lock(APITime(iso8601: "2026-11-25T10:00:00Z")!)
+  let commands = Lock<[RoomRequest]>([])
+  let log = Lock<[String]>([])
+  let store: any RegistryStore
+  let apis: VendorAPIs
+
+  static let credentials = APICredentials(
+    aws: [.init(accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret", account: "123456789012")],
+    azure: [
+      .init(
+        resource: "5a1e7c3e-0000-4000-8000-00000000abcd",
+        accessKeys: [
+          Base64.encode(Array("primary key of the resource".utf8)), Base64.encode(Array("secondary key of it".utf8)),
+        ])
+    ],
+    videosdk: [.init(apiKey: "vsdk-key", secret: String(repeating: "s", count: 64))])
+
+  init(
+    access: APIAccess = .credentials(credentials), settings: APISettings = APISettings(),
+    store makeStore: (@escaping @Sendable () -> APITime) -> any RegistryStore = { MemoryRegistry(clock: $0) }
+  ) throws {
+    let (time, commands, log) = (time, commands, log)
+    let clock: @Sendable () -> APITime = { time.withLock { $0 } }
+    store = makeStore(clock)
+    var configuration = VendorAPIs.Configuration(
+      store: store, access: access, keys: try .makeTemporary(), clock: clock, random: SeededRandom(seed: 1),
+      execute: { request in
+        commands.withLock { $0.append(request) }
+        return .success(.done)
+      })
+    configuration.settings = settings
+    configuration.log = { line in log.withLock { $0.append(line) } }
+    apis = VendorAPIs(configuration)
+  }
+
+  func advance(seconds: Int64) { time.withLock { $0 = $0.adding(seconds: seconds) } }
+
+  /// The commands since the last call.
+  func takeCommands() -> [RoomRequest] {
+    commands.withLock { commands in
+      defer { commands = [] }
+      return commands
+    }
+  }
+
+  /// Sends a request that is signed as AWS SDKs do it.
+  func aws(
+    _ method: String, _ target: String, _ body: String = "", service: String = "chime", region: String = "us-east-1",
+    key: String = "AKIDEXAMPLE", secret: String = "secret"
+  ) async -> APIResponse {
+    await apis.answer(
+      signedForAWS(method, target, body, service: service, region: region, key: key, secret: secret))
+  }
+
+  func signedForAWS(
+    _ method: String, _ target: String, _ body: String = "", service: String = "chime", region: String = "us-east-1",
+    key: String = "AKIDEXAMPLE", secret: String = "secret"
+  ) -> APIRequest {
+    let stamp = time.withLock { $0 }.iso8601Seconds.replacing("-", with: "").replacing(":", with: "")
+    let day = String(stamp.prefix(8))
+    var request = APIRequest(
+      method: method, target: target, headers: [("Host", "127.0.0.1:8080"), ("X-Amz-Date", stamp)],
+      body: Array(body.utf8))
+    func authorization(_ signature: String) -> String {
+      "AWS4-HMAC-SHA256 Credential=\(key)/\(day)/\(region)/\(service)/aws4_request, SignedHeaders=host;x-amz-date, "
+        + "Signature=\(signature)"
+    }
+    request.headers.append(("Authorization", authorization(String(repeating: "0", count: 64))))
+    guard let unsigned = try? AWSSignature(request),
+      let canonical = unsigned.canonicalRequest(request, bodyHash: Digest.hex(Digest.sha256(request.body)))
+    else { return request }
+    let text =
+      "AWS4-HMAC-SHA256\n\(stamp)\n\(day)/\(region)/\(service)/aws4_request\n"
+      + Digest.hex(Digest.sha256(Array(canonical.utf8)))
+    let signingKey = [day, region, service, "aws4_request"].reduce(Array(("AWS4" + secret).utf8)) {
+      Digest.hmacSHA256(Array($1.utf8), key: $0)
+    }
+    request.headers[2].value = authorization(Digest.hex(Digest.hmacSHA256(Array(text.utf8), key: signingKey)))
+    return request
+  }
+}
+
+extension APIResponse {
+  /// The body as a type of the test's own.
+  func decoded<Body: Decodable>(_ type: Body.Type = Body.self) throws -> Body {
+    try JSONCodec.decode(type, from: body)
+  }
+
+  var text: String { String(decoding: body, as: UTF8.self) }
+}
