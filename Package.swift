@@ -426,6 +426,8 @@ let package = Package(
       "Server",
       of: [
         "KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "KoineRouter", "KoineSignaling",
+        "KoineTLS",
+        "KoineVendorAPIs",
         "KoineSignalingHost", "KoineJSONCodec", "KoineSockets", "KoineTransport", "Koine", "KoineBase",
         "KoineTestSupport",
       ]

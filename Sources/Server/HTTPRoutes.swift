@@ -1,8 +1,11 @@
 import KoineRouter
+import KoineVendorAPIs
+import NIOCore
 import NIOHTTP1
 
-/// The answers to plain HTTP requests.
-final class HTTPRoutes: Sendable {
+/// The answers of one listener to HTTP requests: those of the HTTP APIs, and the server's own pages.
+final class HTTPRoutes: HTTPRouting {
+  /// An answer of the server's own pages.
   struct Answer: Sendable {
     var status = HTTPResponseStatus.ok
     var type = "text/plain; charset=utf-8"
@@ -20,23 +23,57 @@ final class HTTPRoutes: Sendable {
   private let limiter: ConnectionLimiter
   private let part: Part
   private let site: Site
+  private let apis: APIDispatcher?
 
-  /// - Parameter limiter: counts the connections in the metrics.
-  init(host: RouterHost, limiter: ConnectionLimiter, part: Part, site: Site) {
-    (self.host, self.limiter, self.part, self.site) = (host, limiter, part, site)
+  /// - Parameters:
+  ///   - limiter: counts the connections in the metrics.
+  ///   - apis: the HTTP APIs, which answer the requests that they own.
+  init(host: RouterHost, limiter: ConnectionLimiter, part: Part, site: Site, apis: APIDispatcher? = nil) {
+    (self.host, self.limiter, self.part, self.site, self.apis) = (host, limiter, part, site, apis)
   }
 
-  /// Whether a request opens a WebSocket.
-  func opensWebSocket(_ request: HTTPRequestHead) -> Bool {
+  func opensWebSocket(_ request: HTTPRequestHead, over transport: HTTPTransport) -> Bool {
     let path = request.uri.prefix { $0 != "?" }
-    return part != .metrics && (path == Server.signalingPath || path == Server.browserPath)
-      && site.isNamed(by: request.headers) && site.isOrigin(of: request.headers)
+    return !transport.mustEncrypt && part != .metrics && (path == Server.signalingPath || path == Server.browserPath)
+      && site.isNamed(by: request.headers) && site.isOrigin(of: request.headers, isEncrypted: transport.isEncrypted)
   }
 
-  func answer(_ request: HTTPRequestHead) async -> Answer {
+  func route(_ request: HTTPRequestHead, over transport: HTTPTransport) -> HTTPRoute {
     guard site.isNamed(by: request.headers) else {
-      return Answer(status: .misdirectedRequest, body: "unknown host name: see --host of koine serve\n")
+      return .refused(HTTPAnswer(.misdirectedRequest, "unknown host name: see --host of koine serve\n"))
     }
+    if transport.mustEncrypt { return .refused(Self.mustEncrypt(request)) }
+    guard let apis, apis.owns(request) else {
+      return .skipsBody { [self] loop in
+        loop.makeFutureWithTask { [self] in HTTPAnswer(await answer(request, over: transport)) }
+      }
+    }
+    guard site.isOrigin(of: request.headers, isEncrypted: transport.isEncrypted) || apis.answersOtherSites(request)
+    else { return .refused(HTTPAnswer(.forbidden, "not for pages of other sites\n")) }
+    guard request.headers["Expect"].allSatisfy({ $0.lowercased() == "100-continue" }) else {
+      return .refused(HTTPAnswer(.expectationFailed, "Expect: 100-continue only\n"))
+    }
+    return .takesBody(limit: APILimits.body) { body, loop in
+      apis.answer(request, body, over: transport, on: loop)
+    }
+  }
+
+  /// The answer to a request without TLS at a port that serves TLS: pages move to `https`, and all other requests are refused
+  /// (RFC 9110 section 15.5.22), because their clients would send a token again without TLS.
+  private static func mustEncrypt(_ request: HTTPRequestHead) -> HTTPAnswer {
+    let authority = request.headers.first(name: "Host") ?? ""
+    guard request.method == .GET || request.method == .HEAD, !request.headers.contains(name: "Upgrade"),
+      request.uri.hasPrefix("/"), Site.isAuthority(authority)
+    else {
+      // RFC 9110 section 7.8: `Connection` names the header, so that no proxy passes it on.
+      let headers = [("Upgrade", "TLS/1.2, HTTP/1.1"), ("Connection", "Upgrade")]
+      return HTTPAnswer(.upgradeRequired, "use https\n", headers, closes: true)
+    }
+    return HTTPAnswer(.permanentRedirect, "use https\n", [("Location", "https://\(authority)\(request.uri)")])
+  }
+
+  /// The answer of the server's own pages.
+  private func answer(_ request: HTTPRequestHead, over transport: HTTPTransport) async -> Answer {
     guard request.method == .GET || request.method == .HEAD else {
       return Answer(status: .methodNotAllowed, body: "GET only\n", headers: [("Allow", "GET, HEAD")])
     }
@@ -45,7 +82,7 @@ final class HTTPRoutes: Sendable {
     case "/metrics" where part != .allButMetrics: return await metrics()
     case _ where part == .metrics: return Answer(status: .notFound, body: "not here\n")
     case "/signaling", "/browser":
-      guard site.isOrigin(of: request.headers) else {
+      guard site.isOrigin(of: request.headers, isEncrypted: transport.isEncrypted) else {
         return Answer(status: .forbidden, body: "not for pages of other sites\n")
       }
       return Answer(status: .upgradeRequired, body: "WebSocket only\n", headers: [("Upgrade", "websocket")])
@@ -78,6 +115,14 @@ final class HTTPRoutes: Sendable {
         host.checker.accepted)
     }
     return Answer(type: "text/plain; version=0.0.4; charset=utf-8", body: page.text)
+  }
+}
+
+extension HTTPAnswer {
+  init(_ answer: HTTPRoutes.Answer) {
+    let fixed = [("Content-Type", answer.type), ("X-Content-Type-Options", "nosniff")]
+    self.init(
+      status: answer.status, headers: HTTPHeaders(fixed + answer.headers), body: ByteBuffer(string: answer.body))
   }
 }
 

@@ -63,12 +63,13 @@ public final class Server: Sendable {
     let part: HTTPRoutes.Part = configuration.metrics == nil ? .all : .allButMetrics
     let desk = HTTPRoutes(
       host: host, limiter: limiter, part: part,
-      site: Site(names: configuration.hostNames, listener: configuration.host, isEncrypted: configuration.tls != nil))
+      site: Site(names: configuration.hostNames, listener: configuration.host),
+      apis: configuration.apis.map { APIDispatcher($0) })
     let metricsDesk = HTTPRoutes(
       host: host, limiter: limiter, part: .metrics,
-      site: Site(names: configuration.hostNames, listener: configuration.metrics?.host ?? "", isEncrypted: false))
+      site: Site(names: configuration.hostNames, listener: configuration.metrics?.host ?? ""))
     let insideDesk = HTTPRoutes(
-      host: host, limiter: limiter, part: part, site: Site(names: [], listener: "127.0.0.1", isEncrypted: false))
+      host: host, limiter: limiter, part: part, site: Site(names: [], listener: "127.0.0.1"))
     var place = ServerConfiguration.Endpoint(host: configuration.host, port: configuration.port)
     do {
       let listener = try await bootstrap(host, configuration, limiter, desk, certificate, on: group)
@@ -151,8 +152,7 @@ public final class Server: Sendable {
     _ certificate: CurrentCertificate, on group: MultiThreadedEventLoopGroup
   ) -> ServerBootstrap {
     let pipeline = SignalPipeline(
-      host: host, limits: configuration.limits, opensWebSocket: desk.opensWebSocket,
-      answer: { head, loop in loop.makeFutureWithTask { await desk.answer(head) } })
+      host: host, limits: configuration.limits, routing: desk, answersPlainHTTP: configuration.answersPlainHTTP)
     return ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -163,10 +163,7 @@ public final class Server: Sendable {
         guard let pass = limiter.enter(from: channel.remoteAddress?.ipAddress ?? "") else { return channel.close() }
         channel.closeFuture.whenComplete { _ in pass.channelClosed() }
         return channel.eventLoop.makeCompletedFuture {
-          if let context = certificate.context {
-            try channel.pipeline.syncOperations.addHandler(TLSHandler(context))
-          }
-          try pipeline.install(on: channel, pass: pass)
+          try pipeline.install(on: channel, pass: pass, tls: certificate.context)
         }
       }
   }

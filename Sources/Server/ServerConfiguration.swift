@@ -2,6 +2,7 @@ public import KoineBase
 package import KoineRouter
 @_exported public import struct KoineSignaling.RoomService
 public import KoineTokens
+package import KoineVendorAPIs
 public import Logging
 
 /// The configuration that a server is created with.
@@ -68,8 +69,11 @@ public struct ServerConfiguration: Sendable {
   public var mediaAddresses: [MediaAddress]
   /// The rule for admission.
   public var access: Access
-  /// Nil: neither HTTP nor signalling is encrypted. (Media always is.)
+  /// Nil: neither HTTP nor signalling is encrypted. (Media always is.) With a certificate, the port serves `https` and, for clients of
+  /// this machine, `http`. Other clients of `http` are redirected or refused (`answersPlainHTTP`).
   public var tls: TLSFiles?
+  /// Whether a server with a certificate answers HTTP without TLS for other machines, too. Their tokens are then not encrypted.
+  public var answersPlainHTTP = false
   /// The server's limits.
   public var limits: ServerLimits
   /// On how many threads media leaves, each with a core of its own to run on.
@@ -80,6 +84,8 @@ public struct ServerConfiguration: Sendable {
   public var control: String?
   /// Decides about joins after their credentials have been verified, on the network loop.
   package var admission: AdmissionPolicy?
+  /// HTTP APIs, which answer the requests that they own at the port of HTTP and WebSocket. Nil: the server has only its own pages.
+  package var apis: (any APIService)?
   /// The logger of all messages.
   public var logger: Logger
 

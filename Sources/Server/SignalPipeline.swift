@@ -1,6 +1,7 @@
 import KoineRouter
 import KoineSignaling
 import KoineSignalingHost
+import KoineTLS
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
@@ -19,39 +20,76 @@ protocol SignalHost: AnyObject, Sendable {
   func refuseJoin(_ failure: Failure, on line: ConnectionID)
 }
 
-/// What reads and writes one connection's bytes: HTTP first, then WebSocket frames where the client asks for them.
+/// Reads and writes the bytes of one connection: TLS if the client uses it, HTTP, and WebSocket frames if the client asks for them.
 struct SignalPipeline: Sendable {
   let host: any SignalHost
   let limits: ServerLimits
-  /// Whether a request may become a WebSocket.
-  let opensWebSocket: @Sendable (HTTPRequestHead) -> Bool
-  let answer: HTTPHandler.Answering
+  let routing: any HTTPRouting
+  /// Whether HTTP without TLS is answered for other machines, too, at a port that serves TLS.
+  var answersPlainHTTP = false
 
-  /// On the channel's event loop.
-  func install(on channel: any Channel, pass: ConnectionLimiter.Permit) throws {
+  /// Begins to read a connection. On the channel's event loop.
+  /// - Parameter tls: nil: a client that begins TLS is disconnected.
+  func install(on channel: any Channel, pass: ConnectionLimiter.Permit, tls: TLSContext? = nil) throws {
+    let throttle = ByteThrottle(pass: pass, limits: limits, now: channel.eventLoop.now)
+    try channel.pipeline.syncOperations.addHandler(throttle, position: .first)
+    let isFromThisMachine = channel.remoteAddress?.ipAddress.map(Site.isLoopback(address:)) ?? false
+    let plain = HTTPTransport(
+      isEncrypted: false, mustEncrypt: tls != nil && !answersPlainHTTP && !isFromThisMachine)
+    try sort(channel, pass, tls, plain)
+  }
+
+  /// - Parameters:
+  ///   - tls: nil: a client that begins TLS here is disconnected.
+  ///   - transport: how requests reach the server if the client begins HTTP here.
+  private func sort(
+    _ channel: any Channel, _ pass: ConnectionLimiter.Permit, _ tls: TLSContext?, _ transport: HTTPTransport
+  ) throws {
+    let sorter = ConnectionSorter { kind in
+      switch (kind, tls) {
+      case (.http, _): try installHTTP(on: channel, pass, transport)
+      case (.tls, let tls?):
+        try channel.pipeline.syncOperations.addHandler(TLSHandler(tls))
+        try sort(channel, pass, nil, HTTPTransport(isEncrypted: true))
+      case (.tls, nil): return false
+      }
+      return true
+    }
+    try channel.pipeline.syncOperations.addHandler(sorter)
+  }
+
+  private func installHTTP(
+    on channel: any Channel, _ pass: ConnectionLimiter.Permit, _ transport: HTTPTransport
+  ) throws {
     let pipeline = channel.pipeline.syncOperations
-    try pipeline.addHandler(ByteThrottle(pass: pass, limits: limits, now: channel.eventLoop.now), position: .first)
-    let plain = HTTPHandler(answering: answer)
+    let plain = HTTPHandler(routing: routing, transport: transport)
     let boundPlain = NIOLoopBound(plain, eventLoop: channel.eventLoop)
+    var headers = NIOHTTPDecoderLimitConfiguration()
+    (headers.maxHeaderFieldSize, headers.maxHeaderListSize) = (Self.headerLimit, Self.headerLimit)
     try pipeline.configureHTTPServerPipeline(
       withServerUpgrade: (
-        upgraders: [SignalUpgrader(pipeline: self, pass: pass)],
+        upgraders: [SignalUpgrader(pipeline: self, pass: pass, transport: transport)],
         completionHandler: { context in
           context.pipeline.syncOperations.removeHandler(boundPlain.value, promise: nil)
         }
-      ))
+      ),
+      // `HTTPHandler` answers requests that cannot be read.
+      withErrorHandling: false, withEncoderConfiguration: .init(), withDecoderLimitConfiguration: headers)
     try pipeline.addHandler(plain)
   }
+
+  /// Bytes of the names and values of a request's headers.
+  private static let headerLimit = 64 << 10
 
   fileprivate static func path(of head: HTTPRequestHead) -> String { String(head.uri.prefix { $0 != "?" }) }
 
   fileprivate func webSocket(
-    _ outlet: WebSocketWriter?, _ pass: ConnectionLimiter.Permit
+    _ outlet: WebSocketWriter?, _ pass: ConnectionLimiter.Permit, _ transport: HTTPTransport
   ) -> NIOWebSocketServerUpgrader {
     NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageBytes,
-      shouldUpgrade: { [opensWebSocket] channel, head in
-        channel.eventLoop.makeSucceededFuture(opensWebSocket(head) ? HTTPHeaders() : nil)
+      shouldUpgrade: { [routing] channel, head in
+        channel.eventLoop.makeSucceededFuture(routing.opensWebSocket(head, over: transport) ? HTTPHeaders() : nil)
       },
       upgradePipelineHandler: { [host, limits] channel, head in
         channel.eventLoop.makeCompletedFuture {
@@ -74,11 +112,12 @@ struct SignalPipeline: Sendable {
 private final class SignalUpgrader: HTTPServerProtocolUpgrader {
   private let pipeline: SignalPipeline
   private let pass: ConnectionLimiter.Permit
+  private let transport: HTTPTransport
   private let answering: NIOWebSocketServerUpgrader
 
-  init(pipeline: SignalPipeline, pass: ConnectionLimiter.Permit) {
-    (self.pipeline, self.pass) = (pipeline, pass)
-    answering = pipeline.webSocket(nil, pass)
+  init(pipeline: SignalPipeline, pass: ConnectionLimiter.Permit, transport: HTTPTransport) {
+    (self.pipeline, self.pass, self.transport) = (pipeline, pass, transport)
+    answering = pipeline.webSocket(nil, pass, transport)
   }
 
   var supportedProtocol: String { answering.supportedProtocol }
@@ -100,6 +139,6 @@ private final class SignalUpgrader: HTTPServerProtocolUpgrader {
     } catch {
       return context.eventLoop.makeFailedFuture(error)
     }
-    return pipeline.webSocket(outlet, pass).upgrade(context: context, upgradeRequest: upgradeRequest)
+    return pipeline.webSocket(outlet, pass, transport).upgrade(context: context, upgradeRequest: upgradeRequest)
   }
 }

@@ -8,23 +8,24 @@ struct Site: Sendable {
   private let names: Set<String>
   /// Whether other names are refused.
   private let isBinding: Bool
-  private let isEncrypted: Bool
 
   /// - Parameters:
   ///   - names: DNS names; address literals and `localhost` need none.
   ///   - listener: the address that it listens at, or a name of it. At a loopback address, which only this machine reaches, other
   ///     names are refused even without `names`.
-  ///   - isEncrypted: whether it serves `https` itself. A proxy in front of it may do so where it does not.
-  init(names: [String], listener: String, isEncrypted: Bool) {
+  init(names: [String], listener: String) {
     self.names = Set(names.map { $0.lowercased() })
-    self.isEncrypted = isEncrypted
     isBinding = !names.isEmpty || Self.isLoopback(listener)
   }
 
   private static func isLoopback(_ listener: String) -> Bool {
     let found = try? NIOCore.SocketAddress.makeAddressResolvingHost(listener, port: 0)
-    let address = found?.ipAddress ?? listener
-    return address == "::1" || address.hasPrefix("127.") || address.hasPrefix("::ffff:127.")
+    return isLoopback(address: found?.ipAddress ?? listener)
+  }
+
+  /// Whether a numeric address is a loopback address.
+  static func isLoopback(address: String) -> Bool {
+    address == "::1" || address.hasPrefix("127.") || address.hasPrefix("::ffff:127.")
   }
 
   /// Whether a request names this site. One without a `Host` (HTTP/1.0) does: no browser sends it.
@@ -36,12 +37,26 @@ struct Site: Sendable {
   }
 
   /// Whether a request comes from a page of this site, or from no page: programs send no `Origin`.
-  func isOrigin(of headers: HTTPHeaders) -> Bool {
+  /// - Parameter isEncrypted: whether the request came over TLS. If not, the page may still have come by `https`, from a proxy.
+  func isOrigin(of headers: HTTPHeaders, isEncrypted: Bool) -> Bool {
     let origins = headers["Origin"]
     guard let origin = origins.first else { return true }
     guard origins.count == 1, let authority = headers.first(name: "Host"), !authority.isEmpty else { return false }
     let own = (isEncrypted ? ["https"] : ["http", "https"]).map { "\($0)://\(authority.lowercased())" }
     return own.contains(origin.lowercased())
+  }
+
+  /// Whether a text can stand for a host and a port in a URL.
+  static func isAuthority(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: "-._:[]".utf8.contains(byte)
+        }
+      }
   }
 
   /// The host of `host:port`, in small letters, without the dot of the DNS root; nil if it is no host.

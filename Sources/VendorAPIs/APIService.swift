@@ -4,8 +4,16 @@ package protocol APIService: Sendable {
   /// before it reads the body; all other requests go to the server's own pages.
   func owns(method: String, target: String) -> Bool
 
+  /// Whether pages of other sites may send such a request: a browser's request with an `Origin` that is not the server's. The answer
+  /// has to carry the CORS headers. Requests with the method `OPTIONS`, by which browsers ask beforehand, reach the service always.
+  func answersOtherSites(method: String, target: String) -> Bool
+
   /// Answers one request. Any thread may call it, for several requests at the same time.
   func answer(_ request: APIRequest) async -> APIResponse
+}
+
+extension APIService {
+  package func answersOtherSites(method: String, target: String) -> Bool { false }
 }
 
 /// Limits of the requests to HTTP APIs.

@@ -4,10 +4,11 @@ import KoineSignaling
 import KoineSignalingHost
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 
 @testable import KoineServer
 
-/// A stranger's bytes through the handlers that the server puts on every connection: HTTP, the upgrade, WebSocket frames and
+/// A stranger's bytes through the handlers that the server puts on every connection: the first byte, HTTP, the upgrade, WebSocket frames and
 /// messages. The router's side answers what the input says. The laws: what comes out is bounded by what goes in, nothing is
 /// handled once a connection is closed, and a client that goes silent is closed.
 func fuzzHTTP(_ bytes: UnsafeRawBufferPointer) {
@@ -30,6 +31,12 @@ func httpSeeds() -> [[UInt8]] {
     [0] + bytes("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nHEAD /page.js HTTP/1.0\r\n\r\n"),
     [0] + bytes("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX: y\r\n\r\n"),
     [0] + bytes("GET / HTTP/1.1\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc"),
+    [0] + bytes("POST /api HTTP/1.1\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n")
+      + bytes("2\r\nab\r\n")
+      + bytes(
+        "0\r\n\r\nPOST /api HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcPOST /api HTTP/1.0\r\nContent-Length: 1\r\n\r\na"),
+    [0] + bytes("POST /api HTTP/1.1\r\nContent-Length: 201\r\n\r\nabc"),
+    [0, 0, 0, 1, 22] + [2, 13, 2, 13],
     [0] + bytes(upgrade) + frame(0x81, Array(join.utf8)) + [3, 0, 2, 14],
     // A text in three fragments with a ping between, a pong, a close.
     [1] + frame(0x01, [0x7B, 0x22]) + frame(0x89, [0x41]) + frame(0x00, [0x41]) + frame(0x80, [0x7D])
@@ -74,6 +81,23 @@ private final class FuzzedHost: SignalHost {
   var isOpen: Bool { state.withLock { !$0.outlets.isEmpty && !$0.isClosed } }
 }
 
+/// Requests of `/api…` are answered with their body, and must not have a larger one than is allowed.
+private struct FuzzedRouting: HTTPRouting {
+  private static let limit = 200
+
+  func opensWebSocket(_ request: HTTPRequestHead, over transport: HTTPTransport) -> Bool { true }
+
+  func route(_ request: HTTPRequestHead, over transport: HTTPTransport) -> HTTPRoute {
+    guard request.uri.hasPrefix("/api") else {
+      return .skipsBody { $0.makeSucceededFuture(HTTPAnswer(.ok, "ok\n")) }
+    }
+    return .takesBody(limit: Self.limit) { body, loop in
+      require(body.count <= Self.limit, "a body is bounded")
+      return loop.makeSucceededFuture(HTTPAnswer(status: .ok, headers: [:], body: ByteBuffer(bytes: body)))
+    }
+  }
+}
+
 private final class FuzzedConnection {
   private static let answers: [ServerMessage] = [
     .waiting, .refused(Failure(.unauthorized, "no")), .pong(1), .registered(identity: "ana"), .resumed(heard: 0),
@@ -88,9 +112,7 @@ private final class FuzzedConnection {
     var limits = ServerLimits()
     (limits.messageBurst, limits.addressJoinBurst) = (200, 20)
     limiter = ConnectionLimiter(limits: limits)
-    let pipeline = SignalPipeline(host: host, limits: limits, opensWebSocket: { _ in true }) { _, loop in
-      loop.makeSucceededFuture(HTTPRoutes.Answer(body: "ok\n"))
-    }
+    let pipeline = SignalPipeline(host: host, limits: limits, routing: FuzzedRouting())
     guard let pass = limiter.enter(from: "192.0.2.1", at: channel.eventLoop.now),
       (try? pipeline.install(on: channel, pass: pass)) != nil,
       let address = try? NIOCore.SocketAddress(ipAddress: "192.0.2.1", port: 1),

@@ -2,8 +2,10 @@ import KoineBase
 import KoineRouter
 import KoineSignaling
 import KoineSignalingHost
+import KoineTLS
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 import Testing
 
 @testable import KoineServer
@@ -45,18 +47,35 @@ final class StubHost: SignalHost {
   }
 }
 
+/// Every request opens a WebSocket or is answered with `ok`. Those of `/api…` are answered with their body, which has at most 100
+/// bytes.
+struct StubRouting: HTTPRouting {
+  func opensWebSocket(_ request: HTTPRequestHead, over transport: HTTPTransport) -> Bool { true }
+
+  func route(_ request: HTTPRequestHead, over transport: HTTPTransport) -> HTTPRoute {
+    guard request.uri.hasPrefix("/api") else {
+      return .skipsBody { $0.makeSucceededFuture(HTTPAnswer(.ok, "ok\n")) }
+    }
+    return .takesBody(limit: 100) { body, loop in
+      loop.makeSucceededFuture(HTTPAnswer(status: .ok, headers: [:], body: ByteBuffer(bytes: body)))
+    }
+  }
+}
+
 /// A connection through the server's own handlers, with bytes in, bytes out, and time by hand.
 struct EmbeddedConnection {
   let channel = EmbeddedChannel()
   let host = StubHost()
 
-  init(limits: ServerLimits = ServerLimits(), limiter: ConnectionLimiter? = nil) throws {
-    let pipeline = SignalPipeline(host: host, limits: limits, opensWebSocket: { _ in true }) { _, loop in
-      loop.makeSucceededFuture(HTTPRoutes.Answer(body: "ok\n"))
-    }
+  init(
+    limits: ServerLimits = ServerLimits(), limiter: ConnectionLimiter? = nil, routing: any HTTPRouting = StubRouting(),
+    tls: TLSContext? = nil
+  ) throws {
+    let pipeline = SignalPipeline(host: host, limits: limits, routing: routing)
     let limiter = limiter ?? ConnectionLimiter(limits: limits)
     let pass = try #require(limiter.enter(from: "192.0.2.1", at: channel.eventLoop.now))
-    try pipeline.install(on: channel, pass: pass)
+    channel.remoteAddress = try NIOCore.SocketAddress(ipAddress: "192.0.2.1", port: 1)
+    try pipeline.install(on: channel, pass: pass, tls: tls)
     try channel.connect(to: NIOCore.SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
   }
 

@@ -110,11 +110,13 @@ import Testing
   }
 
   @Test func originSchemeMustMatchOnAnEncryptedServer() {
-    let site = Site(names: [], listener: "localhost", isEncrypted: true)
-    #expect(site.isOrigin(of: ["Host": "localhost", "Origin": "https://localhost"]))
-    #expect(!site.isOrigin(of: ["Host": "localhost", "Origin": "http://localhost"]))
+    let site = Site(names: [], listener: "localhost")
+    let plain: HTTPHeaders = ["Host": "localhost", "Origin": "http://localhost"]
+    #expect(site.isOrigin(of: ["Host": "localhost", "Origin": "https://localhost"], isEncrypted: true))
+    #expect(!site.isOrigin(of: plain, isEncrypted: true))
+    #expect(site.isOrigin(of: plain, isEncrypted: false))
     let two = HTTPHeaders([("Host", "localhost"), ("Origin", "https://localhost"), ("Origin", "https://a")])
-    #expect(!site.isOrigin(of: two))
+    #expect(!site.isOrigin(of: two, isEncrypted: true))
     #expect(!site.isNamed(by: HTTPHeaders([("Host", "localhost"), ("Host", "localhost")])))
   }
 
