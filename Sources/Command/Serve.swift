@@ -65,6 +65,15 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "Admits clients with a token that a key of this file has signed; the file is read again on SIGHUP.")
   var keys: String?
 
+  @Option(
+    help:
+      "Answers requests to the vendors' HTTP APIs that a credential of this file has signed (`koine credentials` makes one); it is read again on SIGHUP."
+  )
+  var apiCredentials: String?
+
+  @Option(help: "Keeps the registry of the vendors' HTTP APIs in this file. (default: in memory)")
+  var registry: String?
+
   @Option(help: "Serves HTTPS and wss:// with this certificate chain (PEM); it is read again on SIGHUP.")
   var tlsCertificate: String?
 
@@ -111,6 +120,7 @@ struct Serve: AsyncParsableCommand {
     }
     var configuration = ServerConfiguration(
       settings, access: try access(settings.admission), logger: Logger(label: "koine.server"))
+    configuration.backEndAPIs = try apis(settings)
     let desk = Lock<RecordingService?>(nil)
     if settings.recordings != nil {
       let names = settings.livestreams ? RecordingService.names : RecordingService.namesOfFiles
@@ -169,6 +179,8 @@ struct Serve: AsyncParsableCommand {
     options[.keys] = keys.map { [$0] }
     options[.tlsCertificate] = tlsCertificate.map { [$0] }
     options[.tlsKey] = tlsKey.map { [$0] }
+    options[.apiCredentials] = apiCredentials.map { [$0] }
+    options[.registry] = registry.map { [$0] }
     options[.limits] = limits.isEmpty ? nil : limits
     options[.recordings] = recordings.map { [$0] }
     options[.livestreams] = livestreams ? ["true"] : nil
@@ -200,12 +212,28 @@ struct Serve: AsyncParsableCommand {
     do { return .keys(try KeyFile.read(file).verificationKeys) } catch { throw ValidationError("\(error)") }
   }
 
+  private func apis(_ settings: ServerSettings) throws -> BackEndAPIs {
+    var keys: KeySet?
+    if case .keys(let file) = settings.admission { keys = try KeyFile.read(file) }
+    return BackEndAPIs(access: try apiAccess(settings), keys: keys, registry: settings.registry)
+  }
+
+  private func apiAccess(_ settings: ServerSettings) throws -> BackEndAPIs.Access {
+    guard let file = settings.apiCredentials else { return settings.admission == .open ? .open : .closed }
+    guard let data = FileManager.default.contents(atPath: file) else {
+      throw ValidationError("there is no file of credentials at '\(file)': `koine credentials` makes one")
+    }
+    return .credentials(json: [UInt8](data))
+  }
+
   private func reload(_ server: Server, _ settings: ServerSettings) {
     let logger = Logger(label: "koine.server")
     do {
+      let apis = try apiAccess(settings)
       server.admit(try access(settings.admission))
+      try server.setAPIAccess(apis)
       if let tls = settings.tls { try server.renewCertificate(tls) }
-      logger.info("keys and certificate are read again")
+      logger.info("keys, credentials and certificate are read again")
     } catch {
       logger.error("what cannot be read stays as it was", metadata: ["reason": "\(error)"])
     }

@@ -70,6 +70,19 @@ package struct AdmissionPolicy: Sendable {
     (self.decide, self.refuseIdentity) = (decide, refuseIdentity)
   }
 
+  /// The policy that asks this one and then, with the grants that it gives, another one.
+  package func then(_ other: AdmissionPolicy) -> AdmissionPolicy {
+    AdmissionPolicy(
+      decide: { question in
+        let decision = decide(question)
+        guard case .admit(let grants) = decision else { return decision }
+        var next = question
+        next.grants = grants
+        return other.decide(next)
+      },
+      refuseIdentity: { refuseIdentity($0, $1) ?? other.refuseIdentity($0, $1) })
+  }
+
   /// - Returns: the grants to enter or to wait with.
   func grants(for question: Question) -> Result<Grants, Failure> {
     switch (decide(question), question.occasion) {

@@ -6,6 +6,7 @@ import KoineSignalingHost
 import KoineSockets
 import KoineTokens
 import KoineTransport
+import KoineVendorAPIs
 import Logging
 
 /// Where a connection's messages go. Called on the network loop: must return at once.
@@ -24,6 +25,9 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private let configuration: ServerConfiguration
   let logger: Logger
   private let currentAuthorization: Lock<Authorization>
+  private let access: Lock<ServerConfiguration.Access>
+  /// The vendors' HTTP APIs. Set before `start`.
+  private var apis: VendorAPIs?
   /// Signs the passes of the server's own services, which are admitted in addition to the clients of `Access`.
   private let ownKey: SigningKey?
   private(set) var signaling: SignalingHost?
@@ -52,7 +56,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     // With a name, so that a pass of the server's own is checked by this key alone, and a token that names no key is not.
     let ownKey = try? SigningKey(generating: .p256, id: "koine.server")
     self.ownKey = ownKey
-    currentAuthorization = Lock(Authorization(configuration.access, ownKey))
+    access = Lock(configuration.access)
+    currentAuthorization = Lock(Authorization(configuration.access, ownKey, nil))
   }
 
   /// Media is taken from these only, without ports; nil: from everywhere. (Binding to the loopback device would not do: the
@@ -107,6 +112,11 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     routerConfiguration.limits.resumeGrace = resumeGrace
     routerConfiguration.authorization = .fromVerdicts
     routerConfiguration.admission = configuration.admission
+    if let apis {
+      let rules = apis.rules.policy
+      routerConfiguration.admission = configuration.admission.map { rules.then($0) } ?? rules
+      routerConfiguration.roomEvent = { apis.observe($0) }
+    }
     routerConfiguration.commandExecuted = { [logger] in logger.log($0, $1) }
     routerConfiguration.attendant = configuration.attendant
     routerConfiguration.roomPermit = { [weak self] client in self?.roomPermit(for: client) }
@@ -183,7 +193,18 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   // MARK: Connections: from any thread
 
-  func admit(_ access: ServerConfiguration.Access) { authorization = Authorization(access, ownKey) }
+  func admit(_ new: ServerConfiguration.Access) {
+    access.withLock { $0 = new }
+    renewAuthorization()
+  }
+
+  private func renewAuthorization() { authorization = Authorization(access.withLock { $0 }, ownKey, apis) }
+
+  /// Has joins follow what the APIs know. Called before `start`.
+  func use(_ apis: VendorAPIs) {
+    self.apis = apis
+    renewAuthorization()
+  }
 
   var authorization: Authorization {
     get { currentAuthorization.withLock { $0 } }
@@ -380,12 +401,13 @@ extension Authorization {
     check: { _ in .failure(Failure(.internal, "the credential has not been checked")) },
     checkIdentity: { _ in .failure(Failure(.internal, "the credential has not been checked")) })
 
-  fileprivate init(_ access: ServerConfiguration.Access, _ ownKey: SigningKey?) {
-    self =
+  fileprivate init(_ access: ServerConfiguration.Access, _ ownKey: SigningKey?, _ apis: VendorAPIs?) {
+    let base: Authorization =
       switch access {
       case .open: .embedded
-      case .keys(let keys): .tokens(trusting: .keys(keys + Self.ownKeys(ownKey)))
+      case .keys(let keys): .tokens(trusting: .keys(keys + Self.ownKeys(ownKey) + (apis?.verificationKeys ?? [])))
       }
+    self = apis?.authorization(after: base) ?? base
   }
 
   /// None, or one, which leaves all places of tokens without a `kid` to the keys of `Access`.

@@ -29,6 +29,7 @@ public final class Server: Sendable {
   private let inside: (any Channel)?
   private let metrics: (any Channel)?
   private let control: ControlSocket?
+  private let served: ServedAPIs?
   private let certificate: CurrentCertificate
   private let group: MultiThreadedEventLoopGroup
   private let logger: Logger
@@ -37,11 +38,12 @@ public final class Server: Sendable {
   private static var signalingLoops: Int { min(max(System.coreCount, 2), 4) }
 
   private init(
-    host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel, inside: (any Channel)?,
+    served: ServedAPIs?, host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel, inside: (any Channel)?,
     metrics: (any Channel)?, control: ControlSocket?, certificate: CurrentCertificate,
     group: MultiThreadedEventLoopGroup, logger: Logger
   ) {
     self.control = control
+    self.served = served
     (self.host, self.mediaAddresses, self.listener) = (host, mediaAddresses, listener)
     (self.certificate, self.group, self.logger) = (certificate, group, logger)
     port = listener.localAddress?.port ?? 0
@@ -57,6 +59,14 @@ public final class Server: Sendable {
     let certificate = CurrentCertificate()
     try certificate.read(configuration.tls)
     let host = RouterHost(configuration)
+    var configuration = configuration
+    var served: ServedAPIs?
+    if let backEndAPIs = configuration.backEndAPIs {
+      let made = try await ServedAPIs(backEndAPIs, logger: configuration.logger) { await host.execute($0) }
+      host.use(made.apis)
+      configuration.apis = made.apis
+      served = made
+    }
     let addresses = try await host.start()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: signalingLoops)
     let limiter = ConnectionLimiter(limits: configuration.limits)
@@ -91,8 +101,9 @@ public final class Server: Sendable {
       if let path = configuration.control {
         control = try await ControlSocket.open(at: path, on: group) { await host.execute($0) }
       }
+      served?.start(on: group)
       let server = Server(
-        host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics, control: control,
+        served: served, host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics, control: control,
         certificate: certificate, group: group, logger: configuration.logger)
       server.logger.info(
         "serving",
@@ -117,6 +128,7 @@ public final class Server: Sendable {
   /// Notifies all participants that their rooms close, then stops the server.
   public func stop() async {
     logger.info("stopping")
+    served?.stop()
     await control?.close()
     try? await listener.close()
     try? await inside?.close()
@@ -133,6 +145,10 @@ public final class Server: Sendable {
 
   /// Applies new access rules to later joins. Participants in a room stay.
   public func admit(_ access: ServerConfiguration.Access) { host.admit(access) }
+
+  /// Believes other requests to the vendors' HTTP APIs from now on.
+  /// - Throws: `ServerError` if the credentials cannot be read. The former credentials then stay in use. Without APIs nothing happens.
+  public func setAPIAccess(_ access: BackEndAPIs.Access) throws { try served?.setAccess(access) }
 
   /// Creates a token with which a service of the server joins a room, hidden and receiving. It is valid while the server runs.
   /// - Throws: `ServerError` if the server has no key of its own; `TokenError` if the token cannot be signed.

@@ -1,6 +1,6 @@
 public import KoineBase
 package import KoineRouter
-@_exported public import struct KoineSignaling.RoomService
+public import struct KoineSignaling.RoomService
 public import KoineTokens
 package import KoineVendorAPIs
 public import Logging
@@ -82,6 +82,8 @@ public struct ServerConfiguration: Sendable {
   public var attendant: RoomService?
   /// The path of a Unix domain socket on which commands are taken (`koine rooms`); nil: none are.
   public var control: String?
+  /// The vendors' HTTP APIs for apps' back ends; nil: not served.
+  public var backEndAPIs: BackEndAPIs?
   /// Decides about joins after their credentials have been verified, on the network loop.
   package var admission: AdmissionPolicy?
   /// HTTP APIs, which answer the requests that they own at the port of HTTP and WebSocket. Nil: the server has only its own pages.

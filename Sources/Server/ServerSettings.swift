@@ -27,6 +27,10 @@ public struct ServerSettings: Hashable, Sendable {
     case open
     /// File of the keys that sign tokens.
     case keys
+    /// File of the credentials of back ends.
+    case apiCredentials = "api-credentials"
+    /// File of the registry.
+    case registry
     /// The server's limits.
     case limits
     /// Number of threads that send media.
@@ -88,6 +92,10 @@ public struct ServerSettings: Hashable, Sendable {
   public var livestreamHosts = ["*"]
   /// In bytes: nothing is recorded while the file system of the recordings has less free.
   public var recordingsFree = 1 << 30
+  /// File of the credentials by which back ends sign requests to the vendors' HTTP APIs; nil: none.
+  public var apiCredentials: String?
+  /// File of the registry of the vendors' HTTP APIs; nil: the registry is lost with the process.
+  public var registry: String?
   /// The level of the log; default `info`.
   public var logLevel = Logger.Level.info
 
@@ -157,6 +165,8 @@ public struct ServerSettings: Hashable, Sendable {
         guard let number = Int(text), (1...64).contains(number) else { throw layer.wrong(name, text, "1 to 64") }
         loops = number
       case .recordings: recordings = text.isEmpty ? nil : text
+      case .apiCredentials: apiCredentials = text.isEmpty ? nil : text
+      case .registry: registry = text.isEmpty ? nil : text
       case .control: control = text.isEmpty ? nil : text
       case .livestreamHosts:
         livestreamHosts = words.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }

@@ -145,6 +145,18 @@ public struct VerificationKey: Sendable {
   }
 }
 
+extension SigningKey {
+  /// Secret bytes that follow from the key and a purpose: the same for the same key, and without a way back to the key.
+  package func derivedSecret(for purpose: String) throws(TokenError) -> [UInt8] {
+    let secret: [UInt8] =
+      switch material {
+      case .secret(let secret): secret
+      case .pair(let pair): try pair.scalar()
+      }
+    return try hmac(Array(purpose.utf8), secret: secret)
+  }
+}
+
 private func hmac(_ message: [UInt8], secret: [UInt8]) throws(TokenError) -> [UInt8] {
   var digest = [UInt8](repeating: 0, count: 32)
   var count: UInt32 = 0

@@ -70,11 +70,26 @@ package struct APITokenKeys: Sendable {
     self.pair = pair
   }
 
+  /// Keys that follow from a set of keys, so that tokens stay valid over a restart. What the set has no private key for is made anew.
+  /// - Throws: `TokenError` if the cryptographic library fails.
+  package init(of keys: KeySet?) throws(TokenError) {
+    let seed = try? keys?.signingKey.derivedSecret(for: "koine back-end APIs")
+    let own = try? keys?.signingKey(for: .stageStrategy, room: nil)
+    let pair: SigningKey
+    if let own, own.algorithm == .es384 { pair = own } else { pair = try Self.temporaryPair() }
+    try self.init(seed: seed ?? Self.temporarySeed(), pair: pair)
+  }
+
+  private static func temporarySeed() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: 0...255) } }
+
+  private static func temporaryPair() throws(TokenError) -> SigningKey {
+    try SigningKey(generating: .p384, id: "koine.stages")
+  }
+
   /// Keys that are valid while the process runs.
   /// - Throws: `TokenError.failed` if the cryptographic library makes no key.
   package static func makeTemporary() throws(TokenError) -> APITokenKeys {
-    try APITokenKeys(
-      seed: (0..<32).map { _ in UInt8.random(in: 0...255) }, pair: SigningKey(generating: .p384, id: "koine.stages"))
+    try APITokenKeys(seed: temporarySeed(), pair: temporaryPair())
   }
 
   /// Check the tokens that the APIs make. They check no token without a key id.

@@ -1,0 +1,109 @@
+import KoineBase
+public import KoineTokens
+import KoineVendorAPIs
+import Logging
+import NIOCore
+
+/// How the vendors' HTTP APIs are served, by which apps' back ends make rooms and tokens.
+public struct BackEndAPIs: Sendable {
+  /// Which requests are believed.
+  public enum Access: Sendable {
+    /// Requests that one of these credentials has signed: a JSON file of the form that `koine credentials` writes.
+    case credentials(json: [UInt8])
+    /// Every request with a well-formed signature.
+    case open
+    /// None.
+    case closed
+  }
+
+  /// Which requests are believed.
+  public var access: Access
+  /// Keys from which the keys of the APIs' tokens follow, so that tokens stay valid over a restart; nil: keys made at the start.
+  public var keys: KeySet?
+  /// The file of the registry; nil: the registry is lost with the process.
+  public var registry: String?
+  /// `HOST:PORT` under which apps reach the server; nil: what each request names.
+  public var publicAuthority: String?
+
+  /// Creates a configuration of the APIs.
+  public init(access: Access, keys: KeySet? = nil, registry: String? = nil, publicAuthority: String? = nil) {
+    (self.access, self.keys, self.registry, self.publicAuthority) = (access, keys, registry, publicAuthority)
+  }
+}
+
+extension BackEndAPIs {
+  /// A file of credentials with fresh secrets, one credential for each vendor.
+  public static func makeCredentials() -> String { String(decoding: APICredentials.make().json, as: UTF8.self) }
+
+  /// The variables of a back end's environment for the first credential of each vendor, as the vendors' SDKs and samples name them.
+  /// - Throws: `ServerError` if the file cannot be read.
+  public static func environment(credentials json: [UInt8]) throws(ServerError) -> [(name: String, value: String)] {
+    let credentials: APICredentials
+    do throws(APICredentialsError) { credentials = try APICredentials(json: json) } catch {
+      throw ServerError(description: error.description)
+    }
+    var variables: [(name: String, value: String)] = []
+    if let key = credentials.aws.first {
+      variables += [("AWS_ACCESS_KEY_ID", key.accessKeyId), ("AWS_SECRET_ACCESS_KEY", key.secretAccessKey)]
+    }
+    if let key = credentials.azure.first?.accessKeys.first { variables.append(("AZURE_COMMUNICATION_KEY", key)) }
+    if let key = credentials.videosdk.first {
+      variables += [("VIDEOSDK_API_KEY", key.apiKey), ("VIDEOSDK_SECRET_KEY", key.secret)]
+    }
+    return variables
+  }
+}
+
+/// The APIs of a running server.
+final class ServedAPIs: Sendable {
+  let apis: VendorAPIs
+  private let timer = Lock<RepeatedTask?>(nil)
+
+  /// - Throws: `ServerError` if credentials or the registry cannot be read.
+  init(_ configuration: BackEndAPIs, logger: Logger, execute: @escaping RoomExecution) async throws {
+    let clock: @Sendable () -> APITime = {
+      APITime(milliseconds: Int64(NumericDate.ofSystemClock().seconds * 1_000))
+    }
+    let store: any RegistryStore
+    do throws(RegistryFileError) {
+      if let path = configuration.registry {
+        store = try FileRegistry(path: path, clock: clock)
+      } else {
+        store = MemoryRegistry(clock: clock)
+      }
+    } catch { throw ServerError(description: "no registry: \(error)") }
+    var apiConfiguration = VendorAPIs.Configuration(
+      store: store, access: try Self.access(configuration.access), keys: try APITokenKeys(of: configuration.keys),
+      clock: clock, execute: execute)
+    apiConfiguration.settings.publicAuthority = configuration.publicAuthority
+    apiConfiguration.log = { logger.notice("\($0)") }
+    apis = VendorAPIs(apiConfiguration)
+    do throws(RegistryError) { try await apis.load() } catch { throw ServerError(description: "no registry: \(error)") }
+  }
+
+  private static func access(_ access: BackEndAPIs.Access) throws(ServerError) -> APIAccess {
+    switch access {
+    case .open: return .open
+    case .closed: return .closed
+    case .credentials(let json):
+      do throws(APICredentialsError) { return .credentials(try APICredentials(json: json)) } catch {
+        throw ServerError(description: error.description)
+      }
+    }
+  }
+
+  /// Other credentials for requests from now on.
+  func setAccess(_ new: BackEndAPIs.Access) throws(ServerError) { apis.setAccess(try Self.access(new)) }
+
+  /// Has the APIs do what is due, every second until `stop`.
+  func start(on group: any EventLoopGroup) {
+    let apis = apis
+    let loop = group.any()
+    let task = loop.scheduleRepeatedAsyncTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
+      loop.makeFutureWithTask { await apis.handleTimeout() }
+    }
+    timer.withLock { $0 = task }
+  }
+
+  func stop() { timer.withLock { $0 }?.cancel() }
+}
