@@ -65,11 +65,20 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "Admits clients with a token that a key of this file has signed; the file is read again on SIGHUP.")
   var keys: String?
 
-  @Option(help: "Serves HTTPS and wss:// with this certificate chain (PEM); it is read again on SIGHUP.")
+  @Option(
+    help:
+      "Serves HTTPS and wss:// with this certificate chain (PEM); it is read again on SIGHUP. Other machines get no HTTP."
+  )
   var tlsCertificate: String?
 
   @Option(help: "The certificate's key (PEM, not encrypted).")
   var tlsKey: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Serves HTTPS beside HTTP with a certificate for this machine's names and --host. A certificate authority in this directory issues it; it is made once, and clients trust its ca.pem.",
+      valueName: "dir"))
+  var localCa: String?
 
   @Option(
     help: ArgumentHelp(
@@ -169,6 +178,7 @@ struct Serve: AsyncParsableCommand {
     options[.keys] = keys.map { [$0] }
     options[.tlsCertificate] = tlsCertificate.map { [$0] }
     options[.tlsKey] = tlsKey.map { [$0] }
+    options[.localCA] = localCa.map { [$0] }
     options[.limits] = limits.isEmpty ? nil : limits
     options[.recordings] = recordings.map { [$0] }
     options[.livestreams] = livestreams ? ["true"] : nil
@@ -204,7 +214,7 @@ struct Serve: AsyncParsableCommand {
     let logger = Logger(label: "koine.server")
     do {
       server.admit(try access(settings.admission))
-      if let tls = settings.tls { try server.renewCertificate(tls) }
+      try server.renewCertificate()
       logger.info("keys and certificate are read again")
     } catch {
       logger.error("what cannot be read stays as it was", metadata: ["reason": "\(error)"])
