@@ -28,6 +28,7 @@ public final class Server: Sendable {
   private let inside: (any Channel)?
   private let metrics: (any Channel)?
   private let control: ControlSocket?
+  private let apis: APIDispatcher?
   private let certificate: ServerCertificate
   private let group: MultiThreadedEventLoopGroup
   private let logger: Logger
@@ -37,10 +38,10 @@ public final class Server: Sendable {
 
   private init(
     host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel, inside: (any Channel)?,
-    metrics: (any Channel)?, control: ControlSocket?, certificate: ServerCertificate,
-    group: MultiThreadedEventLoopGroup, logger: Logger
+    metrics: (any Channel)?, control: ControlSocket?, apis: APIDispatcher?,
+    certificate: ServerCertificate, group: MultiThreadedEventLoopGroup, logger: Logger
   ) {
-    self.control = control
+    (self.control, self.apis) = (control, apis)
     (self.host, self.mediaAddresses, self.listener) = (host, mediaAddresses, listener)
     (self.certificate, self.group, self.logger) = (certificate, group, logger)
     port = listener.localAddress?.port ?? 0
@@ -59,11 +60,12 @@ public final class Server: Sendable {
     let addresses = try await host.start()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: signalingLoops)
     let limiter = ConnectionLimiter(limits: configuration.limits)
+    let apis = configuration.apis.map { APIDispatcher($0) }
     let part: HTTPRoutes.Part = configuration.metrics == nil ? .all : .allButMetrics
     let desk = HTTPRoutes(
       host: host, limiter: limiter, part: part,
       site: Site(names: configuration.hostNames, listener: configuration.host),
-      apis: configuration.apis.map { APIDispatcher($0) })
+      apis: apis)
     let metricsDesk = HTTPRoutes(
       host: host, limiter: limiter, part: .metrics,
       site: Site(names: configuration.hostNames, listener: configuration.metrics?.host ?? ""))
@@ -92,7 +94,7 @@ public final class Server: Sendable {
       }
       let server = Server(
         host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics, control: control,
-        certificate: certificate, group: group, logger: configuration.logger)
+        apis: apis, certificate: certificate, group: group, logger: configuration.logger)
       var metadata: Logger.Metadata = [
         certificate.isUsed ? "https" : "http": "\(Self.place(configuration.host, server.port))",
         "media": .array(addresses.map { .string($0.description) }),
@@ -121,6 +123,7 @@ public final class Server: Sendable {
     try? await listener.close()
     try? await inside?.close()
     try? await metrics?.close()
+    await apis?.stop()
     await host.stop()
     try? await group.shutdownGracefully()
     logger.info("stopped")
