@@ -74,11 +74,20 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "Keeps the registry of the vendors' HTTP APIs in this file. (default: in memory)")
   var registry: String?
 
-  @Option(help: "Serves HTTPS and wss:// with this certificate chain (PEM); it is read again on SIGHUP.")
+  @Option(
+    help:
+      "Serves HTTPS and wss:// with this certificate chain (PEM); it is read again on SIGHUP. Other machines get no HTTP."
+  )
   var tlsCertificate: String?
 
   @Option(help: "The certificate's key (PEM, not encrypted).")
   var tlsKey: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Serves HTTPS beside HTTP with a certificate for this machine's names and --host. A certificate authority in this directory issues it; it is made once, and clients trust its ca.pem.",
+      valueName: "dir"))
+  var localCa: String?
 
   @Option(
     help: ArgumentHelp(
@@ -181,6 +190,7 @@ struct Serve: AsyncParsableCommand {
     options[.tlsKey] = tlsKey.map { [$0] }
     options[.apiCredentials] = apiCredentials.map { [$0] }
     options[.registry] = registry.map { [$0] }
+    options[.localCA] = localCa.map { [$0] }
     options[.limits] = limits.isEmpty ? nil : limits
     options[.recordings] = recordings.map { [$0] }
     options[.livestreams] = livestreams ? ["true"] : nil
@@ -232,7 +242,7 @@ struct Serve: AsyncParsableCommand {
       let apis = try apiAccess(settings)
       server.admit(try access(settings.admission))
       try server.setAPIAccess(apis)
-      if let tls = settings.tls { try server.renewCertificate(tls) }
+      try server.renewCertificate()
       logger.info("keys, credentials and certificate are read again")
     } catch {
       logger.error("what cannot be read stays as it was", metadata: ["reason": "\(error)"])

@@ -12,9 +12,16 @@ final class APIDispatcher: Sendable {
   /// connections of one address (250 by default) do not use up the limit.
   static let requestLimit = 512
 
+  private struct State {
+    var count = 0
+    var isStopping = false
+    /// Ends when the last request has been answered.
+    var idle: AsyncStream<Never>.Continuation?
+  }
+
   private let service: any APIService
   private let limit: Int
-  private let count = Lock(0)
+  private let state = Lock(State())
 
   init(_ service: any APIService, limit: Int = requestLimit) { (self.service, self.limit) = (service, limit) }
 
@@ -28,22 +35,42 @@ final class APIDispatcher: Sendable {
   func answer(
     _ head: HTTPRequestHead, _ body: [UInt8], over transport: HTTPTransport, on loop: any EventLoop
   ) -> EventLoopFuture<HTTPAnswer> {
-    let isAccepted = count.withLock { count in
-      guard count < limit else { return false }
-      count += 1
-      return true
+    let refusal = state.withLock { state -> String? in
+      if state.isStopping { return "the server is stopping\n" }
+      if state.count >= limit { return "too many requests at a time\n" }
+      state.count += 1
+      return nil
     }
-    guard isAccepted else {
-      return loop.makeSucceededFuture(
-        HTTPAnswer(.serviceUnavailable, "too many requests at a time\n", [("Retry-After", "1")]))
+    if let refusal {
+      return loop.makeSucceededFuture(HTTPAnswer(.serviceUnavailable, refusal, [("Retry-After", "1")]))
     }
     let request = APIRequest(
       method: head.method.rawValue, target: head.uri, headers: head.headers.map { ($0.name, $0.value) }, body: body,
       isEncrypted: transport.isEncrypted)
     return loop.makeFutureWithTask { [self] in
       let response = await service.answer(request)
-      count.withLock { $0 -= 1 }
+      state.withLock { state in
+        state.count -= 1
+        if state.count == 0 { state.idle?.finish() }
+      }
       return HTTPAnswer(response)
+    }
+  }
+
+  /// Refuses further requests, and waits until the requests that are being answered have their answers.
+  /// - Parameter time: the longest wait.
+  func stop(within time: Duration = .seconds(2)) async {
+    let (idle, continuation) = AsyncStream.makeStream(of: Never.self)
+    let isIdle = state.withLock { state in
+      (state.isStopping, state.idle) = (true, continuation)
+      return state.count == 0
+    }
+    if isIdle { return }
+    await withTaskGroup { tasks in
+      tasks.addTask { for await _ in idle {} }
+      tasks.addTask { try? await Task.sleep(for: time) }
+      await tasks.next()
+      tasks.cancelAll()
     }
   }
 }

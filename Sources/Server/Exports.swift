@@ -1,4 +1,3 @@
-// A server's configuration names addresses.
+// A server's configuration names addresses and services of rooms.
 @_exported public import struct KoineBase.SocketAddress
-// A server's configuration names a service beside its router.
 @_exported public import struct KoineSignaling.RoomService

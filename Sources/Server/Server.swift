@@ -1,7 +1,6 @@
 public import KoineBase
 package import KoineRouter
 public import struct KoineSignaling.RoomService
-import KoineTLS
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -30,7 +29,8 @@ public final class Server: Sendable {
   private let metrics: (any Channel)?
   private let control: ControlSocket?
   private let served: ServedAPIs?
-  private let certificate: CurrentCertificate
+  private let apis: APIDispatcher?
+  private let certificate: ServerCertificate
   private let group: MultiThreadedEventLoopGroup
   private let logger: Logger
 
@@ -38,12 +38,12 @@ public final class Server: Sendable {
   private static var signalingLoops: Int { min(max(System.coreCount, 2), 4) }
 
   private init(
-    served: ServedAPIs?, host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel, inside: (any Channel)?,
-    metrics: (any Channel)?, control: ControlSocket?, certificate: CurrentCertificate,
-    group: MultiThreadedEventLoopGroup, logger: Logger
+    served: ServedAPIs?, host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel,
+    inside: (any Channel)?,
+    metrics: (any Channel)?, control: ControlSocket?, apis: APIDispatcher?,
+    certificate: ServerCertificate, group: MultiThreadedEventLoopGroup, logger: Logger
   ) {
-    self.control = control
-    self.served = served
+    (self.control, self.apis, self.served) = (control, apis, served)
     (self.host, self.mediaAddresses, self.listener) = (host, mediaAddresses, listener)
     (self.certificate, self.group, self.logger) = (certificate, group, logger)
     port = listener.localAddress?.port ?? 0
@@ -56,8 +56,8 @@ public final class Server: Sendable {
   /// Opens all sockets and begins to serve.
   /// - Throws: `ServerError` if a socket cannot be opened, or the certificate cannot be read.
   public static func start(_ configuration: ServerConfiguration) async throws -> Server {
-    let certificate = CurrentCertificate()
-    try certificate.read(configuration.tls)
+    let certificate = ServerCertificate(configuration)
+    try certificate.read()
     let host = RouterHost(configuration)
     var configuration = configuration
     var served: ServedAPIs?
@@ -70,11 +70,12 @@ public final class Server: Sendable {
     let addresses = try await host.start()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: signalingLoops)
     let limiter = ConnectionLimiter(limits: configuration.limits)
+    let apis = configuration.apis.map { APIDispatcher($0) }
     let part: HTTPRoutes.Part = configuration.metrics == nil ? .all : .allButMetrics
     let desk = HTTPRoutes(
       host: host, limiter: limiter, part: part,
       site: Site(names: configuration.hostNames, listener: configuration.host),
-      apis: configuration.apis.map { APIDispatcher($0) })
+      apis: apis)
     let metricsDesk = HTTPRoutes(
       host: host, limiter: limiter, part: .metrics,
       site: Site(names: configuration.hostNames, listener: configuration.metrics?.host ?? ""))
@@ -90,7 +91,7 @@ public final class Server: Sendable {
         guard let endpoint else { return nil }
         place = endpoint
         let limiter = ConnectionLimiter(limits: configuration.limits, isInside: isInside)
-        return try await bootstrap(host, configuration, limiter, desk, CurrentCertificate(), on: group)
+        return try await bootstrap(host, configuration, limiter, desk, nil, on: group)
           .bind(host: endpoint.host, port: endpoint.port).get()
       }
       let metrics = try await other(metricsDesk, at: configuration.metrics)
@@ -103,15 +104,17 @@ public final class Server: Sendable {
       }
       served?.start(on: group)
       let server = Server(
-        served: served, host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics, control: control,
-        certificate: certificate, group: group, logger: configuration.logger)
-      server.logger.info(
-        "serving",
-        metadata: [
-          configuration.tls == nil ? "http" : "https": "\(Self.place(configuration.host, server.port))",
-          "media": .array(addresses.map { .string($0.description) }),
-          "from": host.isForThisMachineOnly ? "this machine only" : "everywhere",
-        ])
+        served: served, host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics,
+        control: control,
+        apis: apis, certificate: certificate, group: group, logger: configuration.logger)
+      var metadata: Logger.Metadata = [
+        certificate.isUsed ? "https" : "http": "\(Self.place(configuration.host, server.port))",
+        "media": .array(addresses.map { .string($0.description) }),
+        "from": host.isForThisMachineOnly ? "this machine only" : "everywhere",
+      ]
+      metadata["ca"] = certificate.authority.map { "\($0)" }
+      server.logger.info("serving", metadata: metadata)
+      certificate.renewRegularly(on: group.next())
       return server
     } catch {
       await host.stop()
@@ -133,6 +136,7 @@ public final class Server: Sendable {
     try? await listener.close()
     try? await inside?.close()
     try? await metrics?.close()
+    await apis?.stop()
     await host.stop()
     try? await group.shutdownGracefully()
     logger.info("stopped")
@@ -161,14 +165,20 @@ public final class Server: Sendable {
   /// - Throws: if the files cannot be read. The former certificate then stays in use.
   public func renewCertificate(_ files: ServerConfiguration.TLSFiles) throws { try certificate.read(files) }
 
+  /// Reads the configured certificate again, for new connections. With a local CA, renews its certificates if they end soon or if the
+  /// machine's names have changed.
+  /// - Throws: if the files cannot be read. The former certificate then stays in use.
+  public func renewCertificate() throws { try certificate.read() }
+
   // MARK: Channels
 
   private static func bootstrap(
     _ host: RouterHost, _ configuration: ServerConfiguration, _ limiter: ConnectionLimiter, _ desk: HTTPRoutes,
-    _ certificate: CurrentCertificate, on group: MultiThreadedEventLoopGroup
+    _ certificate: ServerCertificate?, on group: MultiThreadedEventLoopGroup
   ) -> ServerBootstrap {
     let pipeline = SignalPipeline(
-      host: host, limits: configuration.limits, routing: desk, answersPlainHTTP: configuration.answersPlainHTTP)
+      host: host, limits: configuration.limits, routing: desk,
+      answersPlainHTTP: configuration.answersPlainHTTP || configuration.localCA != nil)
     return ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -179,25 +189,8 @@ public final class Server: Sendable {
         guard let pass = limiter.enter(from: channel.remoteAddress?.ipAddress ?? "") else { return channel.close() }
         channel.closeFuture.whenComplete { _ in pass.channelClosed() }
         return channel.eventLoop.makeCompletedFuture {
-          try pipeline.install(on: channel, pass: pass, tls: certificate.context)
+          try pipeline.install(on: channel, pass: pass, tls: certificate?.context)
         }
       }
-  }
-}
-
-/// What new connections are shown.
-private final class CurrentCertificate: Sendable {
-  private let current = Lock<TLSContext?>(nil)
-
-  var context: TLSContext? { current.withLock { $0 } }
-
-  func read(_ files: ServerConfiguration.TLSFiles?) throws {
-    guard let files else { return }
-    do throws(TLSError) {
-      let context = try TLSContext.server(certificate: files.certificate, key: files.key)
-      current.withLock { $0 = context }
-    } catch {
-      throw ServerError(description: "no certificate: \(error)")
-    }
   }
 }

@@ -72,6 +72,9 @@ public struct ServerConfiguration: Sendable {
   /// Nil: neither HTTP nor signalling is encrypted. (Media always is.) With a certificate, the port serves `https` and, for clients of
   /// this machine, `http`. Other clients of `http` are redirected or refused (`answersPlainHTTP`).
   public var tls: TLSFiles?
+  /// The path of a directory with a certificate authority of this machine's own, which issues the server's certificate in place of
+  /// `tls`. The server makes the files that are missing, and renews them. HTTP without TLS is answered, too.
+  public var localCA: String?
   /// Whether a server with a certificate answers HTTP without TLS for other machines, too. Their tokens are then not encrypted.
   public var answersPlainHTTP = false
   /// The server's limits.
@@ -111,6 +114,7 @@ extension ServerConfiguration {
       mediaAddresses: settings.mediaAddresses, access: access, tls: settings.tls, limits: settings.limits,
       loops: settings.loops ?? ForkJoinPool.usefulWorkers, logger: logger)
     (hostNames, metrics, control) = (settings.hostNames, settings.metrics, settings.control)
+    localCA = settings.localCA
   }
 }
 

@@ -47,6 +47,8 @@ public struct ServerSettings: Hashable, Sendable {
     case tlsCertificate = "tls-certificate"
     /// File of the TLS key.
     case tlsKey = "tls-key"
+    /// Directory of a certificate authority of this machine's own.
+    case localCA = "local-ca"
     /// Level of the log.
     case logLevel = "log-level"
 
@@ -80,6 +82,8 @@ public struct ServerSettings: Hashable, Sendable {
   public var admission: Admission
   /// Files of the TLS certificate and key; nil: no TLS.
   public var tls: ServerConfiguration.TLSFiles?
+  /// Directory of a certificate authority of this machine's own, which issues the certificate in place of `tls`; nil: none.
+  public var localCA: String?
   /// The server's limits.
   public var limits = ServerLimits()
   /// nil: as many as the machine has use for.
@@ -119,7 +123,7 @@ public struct ServerSettings: Hashable, Sendable {
     if let file { layers.append(try Layer(file: file.name, file.bytes)) }
     admission = try Self.admission(layers)
     for layer in layers.reversed() { try apply(layer) }
-    tls = try Self.tls(layers)
+    (tls, localCA) = try Self.certificate(layers)
     livestreams = try Self.livestreams(layers)
     guard !livestreams || recordings != nil else {
       throw ServerError(description: "livestreams are sent where rooms are recorded: say recordings, too")
@@ -183,7 +187,7 @@ public struct ServerSettings: Hashable, Sendable {
           throw layer.wrong(name, text, Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
         }
         logLevel = level
-      case .open, .keys, .tlsCertificate, .tlsKey, .livestreams: break  // belong together
+      case .open, .keys, .tlsCertificate, .tlsKey, .localCA, .livestreams: break  // belong together
       }
     }
   }
@@ -214,13 +218,31 @@ public struct ServerSettings: Hashable, Sendable {
     return false
   }
 
-  private static func tls(_ layers: [Layer]) throws(ServerError) -> ServerConfiguration.TLSFiles? {
+  /// The first source (options, environment, file) with a certificate or a local CA decides between the two. The certificate and its
+  /// key may have different sources. An empty path
+  /// keeps later sources from setting a local CA.
+  private static func certificate(
+    _ layers: [Layer]
+  ) throws(ServerError) -> (tls: ServerConfiguration.TLSFiles?, localCA: String?) {
     func first(_ name: Name) -> String? { layers.lazy.compactMap { $0.words[name]?.last }.first }
-    switch (first(.tlsCertificate), first(.tlsKey)) {
-    case (let certificate?, let key?): return .init(certificate: certificate, key: key)
-    case (nil, nil): return nil
-    default: throw ServerError(description: "tls-certificate and tls-key belong together")
+    var mayBeLocal = true
+    for layer in layers {
+      let hasFiles = layer.words[.tlsCertificate] != nil || layer.words[.tlsKey] != nil
+      switch (layer.words[.localCA]?.last, hasFiles) {
+      case (let path?, false):
+        if mayBeLocal, !path.isEmpty { return (nil, path) }
+        mayBeLocal = false
+      case (let path?, true) where !path.isEmpty:
+        throw ServerError(description: "\(layer.origin): either local-ca, or tls-certificate and tls-key")
+      case (_, true):
+        guard let certificate = first(.tlsCertificate), let key = first(.tlsKey) else {
+          throw ServerError(description: "tls-certificate and tls-key belong together")
+        }
+        return (.init(certificate: certificate, key: key), nil)
+      case (nil, false): continue
+      }
     }
+    return (nil, nil)
   }
 
   private static func endpoint(_ text: String) -> (host: String, port: Int)? {

@@ -113,6 +113,23 @@ import Testing
     #expect(halves.tls == .init(certificate: "a.pem", key: "b.pem"))
   }
 
+  @Test func firstSourceDecidesBetweenLocalCAAndCertificateFiles() throws {
+    let open = [ServerSettings.Name.open: ["true"]]
+    let files = #"{"tls-certificate": "a.pem", "tls-key": "b.pem"}"#
+    let local = try settings(open.merging([.localCA: ["ca"]]) { $1 }, [:], files)
+    #expect(local.localCA == "ca" && local.tls == nil)
+    let given = try settings(
+      open.merging([.tlsKey: ["b.pem"]]) { $1 }, ["KOINE_SERVE_TLS_CERTIFICATE": "a.pem"], #"{"local-ca": "ca"}"#)
+    #expect(given.localCA == nil && given.tls == .init(certificate: "a.pem", key: "b.pem"))
+    #expect(try settings(open, ["KOINE_SERVE_LOCAL_CA": "ca"]).localCA == "ca")
+    #expect(try settings(open, [:], #"{"local-ca": "ca"}"#).localCA == "ca")
+    let none = try settings(open, ["KOINE_SERVE_LOCAL_CA": ""], #"{"local-ca": "ca"}"#)
+    #expect(none.localCA == nil && none.tls == nil)
+    let both = complaint(open.merging([.localCA: ["ca"], .tlsKey: ["b"], .tlsCertificate: ["a"]]) { $1 })
+    #expect(both?.contains("either local-ca") == true)
+    #expect(complaint(open, [:], #"{"local-ca": "ca", "tls-key": "b"}"#)?.contains("either local-ca") == true)
+  }
+
   @Test func everySettingHasAnEnvironmentVariable() throws {
     let environment = [
       "KOINE_SERVE_LISTEN": "0.0.0.0:80", "KOINE_SERVE_UDP": "7", "KOINE_SERVE_ADDRESS": "10.0.0.1,10.0.0.2",

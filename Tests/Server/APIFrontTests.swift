@@ -205,4 +205,20 @@ private final class HeldAPI: APIService {
     let next = dispatcher.answer(head, [], over: transport, on: loop)
     #expect(try await next.get().status == .ok)
   }
+
+  @Test func stopWaitsForAnswersButNotForever() async throws {
+    let service = HeldAPI()
+    let dispatcher = APIDispatcher(service)
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/held")
+    let transport = HTTPTransport(isEncrypted: false)
+    let held = dispatcher.answer(head, [], over: transport, on: loop)
+    await dispatcher.stop(within: .milliseconds(10))
+    #expect(try await dispatcher.answer(head, [], over: transport, on: loop).get().status == .serviceUnavailable)
+    async let stopped: () = dispatcher.stop(within: .seconds(60))
+    service.release()
+    await stopped
+    #expect(try await held.get().status == .ok)
+    await dispatcher.stop()
+  }
 }

@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <openssl/bio.h>
 #include <openssl/rand.h>
 #include <openssl/hmac.h>
@@ -60,4 +61,27 @@ static inline int koine_push_public_key(OSSL_PARAM_BLD *builder, const void *poi
 }
 static inline int koine_push_private_key(OSSL_PARAM_BLD *builder, const BIGNUM *scalar) {
   return OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_PRIV_KEY, scalar);
+}
+
+// The context is a struct that a macro fills in. `issuer` is the certificate itself where it signs itself.
+static inline int koine_add_extension(X509 *certificate, X509 *issuer, int nid, const char *value) {
+  X509V3_CTX context;
+  X509V3_set_ctx(&context, issuer, certificate, NULL, NULL, 0);
+  X509V3_set_ctx_nodb(&context);
+  X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, nid, value);
+  if (!extension) return 0;
+  int status = X509_add_ext(certificate, extension, -1);
+  X509_EXTENSION_free(extension);
+  return status;
+}
+
+// `NAME_CONSTRAINTS` is made of stacks, which are macros. Whether an authority permits the names of a certificate. The check reads the
+// certificate's decoded extensions, which a check of its purpose makes.
+static inline int koine_permits_names(X509 *authority, X509 *certificate) {
+  NAME_CONSTRAINTS *constraints = (NAME_CONSTRAINTS *)X509_get_ext_d2i(authority, NID_name_constraints, NULL, NULL);
+  if (!constraints) return 0;
+  X509_check_purpose(certificate, -1, 0);
+  int status = NAME_CONSTRAINTS_check(certificate, constraints);
+  NAME_CONSTRAINTS_free(constraints);
+  return status == X509_V_OK;
 }
