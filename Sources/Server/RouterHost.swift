@@ -203,6 +203,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   /// Has joins follow what the APIs know. Called before `start`.
   func use(_ apis: VendorAPIs) {
     self.apis = apis
+    apis.whenKeysChange { [weak self] in self?.renewAuthorization() }
     renewAuthorization()
   }
 

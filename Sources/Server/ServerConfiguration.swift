@@ -1,6 +1,6 @@
 public import KoineBase
 package import KoineRouter
-public import struct KoineSignaling.RoomService
+public import KoineSignaling
 public import KoineTokens
 package import KoineVendorAPIs
 public import Logging

@@ -57,13 +57,13 @@ public struct IVSStageToken: AccessToken {
   public init(
     participantID: String, stage: String, resource: String? = nil, userID: String? = nil,
     attributes: [String: String] = [:], capabilities: Capabilities = Capabilities(), issued: NumericDate,
-    expires: NumericDate? = nil, eventsURL: String? = nil, whipURL: String? = nil
+    expires: NumericDate? = nil, eventsURL: String? = nil, whipURL: String? = nil, version: String = "0.0"
   ) {
     (self.participantID, topic, self.userID) = (participantID, stage, userID)
     self.resource = resource ?? "arn:aws:ivs:us-east-1:000000000000:stage/" + stage
     (self.attributes, self.capabilities) = (attributes, capabilities)
     (self.issued, self.expires) = (issued, expires ?? issued + 720 * 60)
-    (self.eventsURL, self.whipURL, version) = (eventsURL, whipURL, "0.0")
+    (self.eventsURL, self.whipURL, self.version) = (eventsURL, whipURL, version)
   }
 
   public func check() throws(TokenError) {

@@ -42,7 +42,7 @@ package final class VendorAPIs: APIService {
     access = Lock(configuration.access)
     let context = APIContext(configuration, rules: rules)
     self.context = context
-    let services: [any VendorService] = [ChimeAPI(context)]
+    let services: [any VendorService] = [ChimeAPI(context), IVSAPI(context)]
     self.services = services
     events = RoomEventQueue { event, time in for service in services { await service.observe(event, at: time) } }
     let rules = rules
@@ -104,7 +104,14 @@ package final class VendorAPIs: APIService {
   }
 
   /// Check the tokens that the APIs make, beside the keys of the server.
-  package var verificationKeys: [VerificationKey] { context.keys.verificationKeys }
+  package var verificationKeys: [VerificationKey] {
+    context.keys.verificationKeys + services.flatMap(\.verificationKeys)
+  }
+
+  /// Calls `body` whenever `verificationKeys` has changed.
+  package func whenKeysChange(_ body: @escaping @Sendable () -> Void) {
+    for service in services { service.whenKeysChange(body) }
+  }
 
   // MARK: Requests
 
@@ -134,11 +141,16 @@ protocol VendorService: Sendable {
   /// Why a join with an accepted token is refused. May narrow the grants.
   func refusal(of join: Join, _ grants: inout Grants) -> Failure?
   func refusal(of register: Register) -> Failure?
+  /// Check tokens that back ends sign themselves.
+  var verificationKeys: [VerificationKey] { get }
+  func whenKeysChange(_ body: @escaping @Sendable () -> Void)
 }
 
 extension VendorService {
   func refusal(of join: Join, _ grants: inout Grants) -> Failure? { nil }
   func refusal(of register: Register) -> Failure? { nil }
+  var verificationKeys: [VerificationKey] { [] }
+  func whenKeysChange(_ body: @escaping @Sendable () -> Void) {}
 }
 
 /// Handles room events one after the other, although handling one may wait for the store.

@@ -157,7 +157,9 @@ struct ChimeAPI: VendorService {
         return
       }
       rules.set(
-        AdmissionRules.RoomRule(hasEnded: meeting.hasEnded, limit: meeting.features?.attendeeMaxCount),
+        AdmissionRules.RoomRule(
+          refusal: meeting.hasEnded ? Failure(.ended, "the meeting has ended") : nil,
+          limit: meeting.features?.attendeeMaxCount),
         room: meeting.id, version: change.version)
       watch.set(meeting, at: context.clock())
     } else if change.key.hasPrefix(ChimeDeletedAttendee.prefix), let value = change.value,

@@ -10,8 +10,8 @@ import KoineSignaling
 package final class AdmissionRules: Sendable {
   /// Of one room.
   struct RoomRule: Sendable, Equatable {
-    /// Nobody enters any more.
-    var hasEnded = false
+    /// Why nobody enters any more; nil: the room is open.
+    var refusal: Failure?
     /// At most so many participants, without hidden ones and content shares.
     var limit: Int?
     /// Only these participants enter, by id, each with what it may do; nil: everyone.
@@ -133,7 +133,7 @@ package final class AdmissionRules: Sendable {
   }
 
   private func refusal(_ room: RoomRule) -> Failure? {
-    if room.hasEnded { return Failure(.ended, "the room has ended") }
+    if let refusal = room.refusal { return refusal }
     let now = clock()
     if let opening = room.opening, now < opening { return Failure(.forbidden, "the room is not open yet") }
     if let closing = room.closing, now >= closing { return Failure(.ended, "the room's time is over") }

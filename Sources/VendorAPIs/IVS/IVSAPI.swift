@@ -1,0 +1,202 @@
+import KoineMedia
+import KoineRouter
+import KoineSignaling
+import KoineTokens
+
+/// Amazon IVS RealTime: stages, participant tokens, public keys, and the history of stages.
+///
+/// Source: the reference of the API `ivs-realtime` and its service model 2020-07-14.
+struct IVSAPI: VendorService {
+  let context: APIContext
+  let live = IVSLiveStages()
+
+  init(_ context: APIContext) { self.context = context }
+
+  private static let services: Set<String> = ["ivs"]
+
+  /// Operations of the service that are answered with an error that names them.
+  private static let notServed: Set<String> = [
+    "CreateEncoderConfiguration", "GetEncoderConfiguration", "ListEncoderConfigurations", "DeleteEncoderConfiguration",
+    "CreateStorageConfiguration", "GetStorageConfiguration", "ListStorageConfigurations", "DeleteStorageConfiguration",
+    "StartComposition", "GetComposition", "StopComposition", "ListCompositions", "CreateIngestConfiguration",
+    "GetIngestConfiguration", "ListIngestConfigurations", "UpdateIngestConfiguration", "DeleteIngestConfiguration",
+    "StartParticipantReplication", "StopParticipantReplication", "ListParticipantReplicas", "RevokeConnectionToken",
+  ]
+
+  private static let served: Set<String> = [
+    "CreateStage", "GetStage", "ListStages", "UpdateStage", "DeleteStage", "CreateParticipantToken",
+    "DisconnectParticipant", "ListStageSessions", "GetStageSession", "ListParticipants", "GetParticipant",
+    "ListParticipantEvents", "ImportPublicKey", "GetPublicKey", "ListPublicKeys", "DeletePublicKey",
+  ]
+
+  func owns(method: String, target: String) -> Bool {
+    let path = target.prefix { $0 != "?" }
+    if path.hasPrefix("/tags/") { return true }
+    guard method == "POST", path.hasPrefix("/") else { return false }
+    let operation = String(path.dropFirst())
+    return Self.served.contains(operation) || Self.notServed.contains(operation)
+  }
+
+  func answer(_ request: APIRequest, access: APIAccess) async -> APIResponse {
+    let requestID = context.identifiers.requestID()
+    do throws(AWSRefusal) {
+      let caller = try AWSCaller.authenticate(request, for: Self.services, access: access, at: context.clock())
+      do throws(AWSError) {
+        return .aws(200, try await perform(request, for: caller), requestID: requestID)
+      } catch { return failure(error, requestID) }
+    } catch {
+      let (status, code, message) = error.response
+      return failure(AWSError(status, code, message), requestID)
+    }
+  }
+
+  private func failure(_ error: AWSError, _ requestID: String) -> APIResponse {
+    .aws(
+      error: error, body: IVSErrorBody(exceptionMessage: error.message, message: error.message), requestID: requestID)
+  }
+
+  private func perform(_ request: APIRequest, for caller: AWSCaller) async throws(AWSError) -> any Encodable {
+    if request.path.hasPrefix("/tags/") { return try await tags(request, for: caller) }
+    let operation = String(request.path.dropFirst())
+    switch operation {
+    case "CreateStage": return try await createStage(body(request), request, for: caller)
+    case "GetStage":
+      let stage = try await stage((try body(request) as IVSARNRequest).arn, "arn", of: caller)
+      return IVSStageAnswer(stage: answer(stage, to: request))
+    case "ListStages": return try await listStages(body(request), for: caller)
+    case "UpdateStage": return try await updateStage(body(request), request, for: caller)
+    case "DeleteStage": return try await deleteStage(body(request), for: caller)
+    case "CreateParticipantToken":
+      let wanted: IVSTokenRequest = try body(request)
+      try IVSChecks.token(wanted)
+      let stage = try await stage(wanted.stageArn, "stageArn", of: caller)
+      return IVSParticipantTokenAnswer(participantToken: try makeToken(wanted, for: stage, request))
+    case "DisconnectParticipant": return try await disconnect(body(request), for: caller)
+    case "ListStageSessions": return try await listSessions(body(request), for: caller)
+    case "GetStageSession": return try await getSession(body(request), for: caller)
+    case "ListParticipants": return try await listParticipants(body(request), for: caller)
+    case "GetParticipant": return try await getParticipant(body(request), for: caller)
+    case "ListParticipantEvents": return try await listEvents(body(request), for: caller)
+    case "ImportPublicKey": return try await importKey(body(request), for: caller)
+    case "GetPublicKey":
+      let key = try await publicKey((try body(request) as IVSARNRequest).arn, of: caller)
+      return IVSKeyAnswer(publicKey: answer(key))
+    case "ListPublicKeys": return try await listKeys(body(request), for: caller)
+    case "DeletePublicKey":
+      let key = try await publicKey((try body(request) as IVSARNRequest).arn, of: caller)
+      try await stored { () throws(RegistryError) in
+        try await context.registry.delete(
+          IVSPublicKey.claimKey(fingerprint: key.fingerprint, account: key.account, region: key.region))
+        try await context.registry.delete(key.key)
+      }
+      return IVSEmptyAnswer()
+    default:
+      context.log("\(operation) of Amazon IVS is not served")
+      throw AWSError(400, "UnsupportedOperation", "\(operation) is not served here")
+    }
+  }
+
+  func body<Body: Decodable>(_ request: APIRequest) throws(AWSError) -> Body {
+    do throws(BodyFault) { return try decodeBody(Body.self, request.body) } catch { throw IVSChecks.fail(error.text) }
+  }
+
+  func stored<Value>(_ call: () async throws(RegistryError) -> Value) async throws(AWSError) -> Value {
+    do throws(RegistryError) { return try await call() } catch { throw Self.unavailable(error) }
+  }
+
+  /// The model has no 503; SDKs retry a 500 as well.
+  static func unavailable(_ error: RegistryError) -> AWSError {
+    AWSError(503, "InternalServerException", "the registry cannot be reached or written: \(error)")
+  }
+
+  // MARK: Rules
+
+  var prefixesOfRules: [String] { [IVSStage.prefix, IVSRevokedParticipant.prefix, IVSPublicKey.prefix] }
+
+  func apply(_ change: RegistryChange, to rules: AdmissionRules) {
+    if change.key.hasPrefix(IVSStage.prefix), let value = change.value,
+      let stage = try? decodeBody(IVSStage.self, value)
+    {
+      live.set(stage)
+      rules.set(
+        AdmissionRules.RoomRule(
+          refusal: stage.isDeleted ? Failure(.unauthorized, "the stage has been deleted") : nil),
+        room: stage.id, version: change.version)
+    } else if change.key.hasPrefix(IVSRevokedParticipant.prefix), let value = change.value,
+      let revoked = try? decodeBody(IVSRevokedParticipant.self, value)
+    {
+      rules.set(
+        AdmissionRules.ParticipantRule(refusal: Failure(.unauthorized, "the participant has been disconnected")),
+        participant: revoked.participantID, room: revoked.stageID, version: change.version)
+    } else if change.key.hasPrefix(IVSPublicKey.prefix) {
+      let key = change.value.flatMap { try? decodeBody(IVSPublicKey.self, $0) }
+      live.setKey(key, registryKey: change.key, version: change.version)
+    }
+  }
+
+  var verificationKeys: [VerificationKey] { live.keys }
+  func whenKeysChange(_ body: @escaping @Sendable () -> Void) { live.whenKeysChange(body) }
+
+  /// A token that an imported key has signed must be for a stage of the key's account and region.
+  func refusal(of join: Join, _ grants: inout Grants) -> Failure? {
+    guard let credential = join.credential, let token = try? JSONWebToken.parse(credential), let id = token.keyID,
+      id.hasPrefix("arn:aws:ivs:"), let claims = try? token.claims(as: IVSStageToken.self)
+    else { return nil }
+    let scope = id.split(separator: ":", maxSplits: 5).dropLast()
+    guard live.isStage(claims.topic, arn: claims.resource), claims.resource.split(separator: ":", maxSplits: 5).dropLast() == scope
+    else { return Failure(.unauthorized, "the token is for a stage that its key does not open") }
+    return nil
+  }
+
+  func handleTimeout() async {}
+}
+
+/// What this process knows of stages without asking the registry: existing stages, participants that are on them now, and
+/// imported keys.
+final class IVSLiveStages: Sendable {
+  struct Live: Sendable {
+    var session: String
+    var order = 0
+    var participants: [Participant.ID: Set<Track.Kind>] = [:]
+  }
+
+  private struct State {
+    var stages: [String: String] = [:]
+    var live: [String: Live] = [:]
+    var keys: [String: (key: VerificationKey?, version: RegistryVersion)] = [:]
+    var keysChanged: (@Sendable () -> Void)?
+  }
+
+  private let state = Lock(State())
+
+  func set(_ stage: IVSStage) {
+    state.withLock { $0.stages[stage.id] = stage.isDeleted ? nil : stage.arn }
+  }
+
+  func isStage(_ id: String, arn: String? = nil) -> Bool {
+    state.withLock { state in state.stages[id].map { arn == nil || $0 == arn } ?? false }
+  }
+
+  /// The session that is on; nil: nobody is on the stage.
+  func session(of stage: String) -> String? { state.withLock { $0.live[stage]?.session } }
+
+  func withLive<Value>(_ stage: String, _ body: (inout Live?) -> Value) -> Value {
+    state.withLock { body(&$0.live[stage]) }
+  }
+
+  func setKey(_ key: IVSPublicKey?, registryKey: String, version: RegistryVersion) {
+    let changed: (@Sendable () -> Void)? = state.withLock { state in
+      guard state.keys[registryKey].map({ $0.version < version }) ?? true else { return nil }
+      var verification = key.flatMap { try? VerificationKey(pem: $0.material, id: $0.arn) }
+      verification?.needsKeyID = true
+      verification?.binding = KeyBinding(kinds: [.stageStrategy])
+      state.keys[registryKey] = (verification, version)
+      return state.keysChanged
+    }
+    changed?()
+  }
+
+  var keys: [VerificationKey] { state.withLock { $0.keys.sorted { $0.key < $1.key }.compactMap(\.value.key) } }
+
+  func whenKeysChange(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.keysChanged = body } }
+}
