@@ -90,13 +90,12 @@ class Rooms:
 
     def people(self, room):
         """Ids of the visible participants whose media path stands."""
-        described = self.ask("show", room)
-        members = (described or {}).get("participants") or []
+        members = ((self.ask("show", room) or {}).get("room") or {}).get("participants") or []
         return sorted(member["id"] for member in members if not member["isHidden"] and member["isConnected"])
 
     def member(self, room, identity):
-        described = self.ask("show", room) or {}
-        return next((member for member in described.get("participants", []) if member["id"] == identity), None)
+        members = ((self.ask("show", room) or {}).get("room") or {}).get("participants") or []
+        return next((member for member in members if member["id"] == identity), None)
 
 
 class App:
