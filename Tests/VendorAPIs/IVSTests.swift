@@ -219,6 +219,7 @@ import Testing
   @Test func importedKeyAdmitsItsTokensUntilItIsDeleted() async throws {
     let arn = try await createStage().stage.arn
     let own = try SigningKey(generating: .p384)
+    let privatePEM = try #require(try own.pem)
     let pem = try #require(try own.verificationKey.pem).replacing("\n", with: "\\n")
     let imported: Imported = try await call("ImportPublicKey", #"{"publicKeyMaterial":"\#(pem)","name":"k"}"#)
     #expect(imported.publicKey.fingerprint?.count == 47)
@@ -226,7 +227,7 @@ import Testing
     let now = NumericDate.ofSystemClock()
     func token(_ resource: String, _ stage: String) throws -> String {
       try IVSStageToken(participantID: "self1", stage: stage, resource: resource, issued: now, expires: now + 600)
-        .signed(with: try own.named(imported.publicKey.arn))
+        .signed(with: try SigningKey(pem: privatePEM, id: imported.publicKey.arn))
     }
     #expect(try verdict(try token(arn, id(arn)), stage: id(arn)).get().participantID == "self1")
     #expect(code(verdict(try token(arn.replacing("us-east-1", with: "eu-west-1"), id(arn)), stage: id(arn))) == .unauthorized)
