@@ -57,6 +57,7 @@ extension BackEndAPIs {
 /// The APIs of a running server.
 final class ServedAPIs: Sendable {
   let apis: VendorAPIs
+  private let file: FileRegistry?
   private let timer = Lock<RepeatedTask?>(nil)
 
   /// - Throws: `ServerError` if credentials or the registry cannot be read.
@@ -64,16 +65,14 @@ final class ServedAPIs: Sendable {
     let clock: @Sendable () -> APITime = {
       APITime(milliseconds: Int64(NumericDate.ofSystemClock().seconds * 1_000))
     }
-    let store: any RegistryStore
     do throws(RegistryFileError) {
-      if let path = configuration.registry {
-        store = try FileRegistry(path: path, clock: clock)
-      } else {
-        store = MemoryRegistry(clock: clock)
+      file = try configuration.registry.map { path throws(RegistryFileError) in
+        try FileRegistry(path: path, clock: clock)
       }
     } catch { throw ServerError(description: "no registry: \(error)") }
     var apiConfiguration = VendorAPIs.Configuration(
-      store: store, access: try Self.access(configuration.access), keys: try APITokenKeys(of: configuration.keys),
+      store: file ?? MemoryRegistry(clock: clock), access: try Self.access(configuration.access),
+      keys: try APITokenKeys(of: configuration.keys),
       clock: clock, execute: execute)
     apiConfiguration.settings.publicAuthority = configuration.publicAuthority
     apiConfiguration.log = { logger.notice("\($0)") }
@@ -105,5 +104,10 @@ final class ServedAPIs: Sendable {
     timer.withLock { $0 = task }
   }
 
-  func stop() { timer.withLock { $0 }?.cancel() }
+  /// Called when no request is answered any more.
+  func stop() async {
+    timer.withLock { $0 }?.cancel()
+    await apis.settle()
+    await file?.close()
+  }
 }

@@ -131,13 +131,13 @@ public final class Server: Sendable {
   /// Notifies all participants that their rooms close, then stops the server.
   public func stop() async {
     logger.info("stopping")
-    served?.stop()
     await control?.close()
     try? await listener.close()
     try? await inside?.close()
     try? await metrics?.close()
     await apis?.stop()
     await host.stop()
+    await served?.stop()
     try? await group.shutdownGracefully()
     logger.info("stopped")
   }

@@ -2,13 +2,15 @@ import KoineBase
 import KoineJSONCodec
 import KoineMedia
 import KoineRouter
+import KoineTokens
 import Testing
 
 @testable import KoineVendorAPIs
 
 /// The APIs over a registry in memory, with a clock that a test sets, and a list of the commands that they give.
 final class APIHarness: Sendable {
-  let time = Lock(APITime(iso8601: "2026-11-25T10:00:00Z")!)
+  /// Begins with the machine's time, by which the room server checks tokens.
+  let time = Lock(APITime(milliseconds: Int64(NumericDate.ofSystemClock().seconds) * 1_000))
   let commands = Lock<[RoomRequest]>([])
   let log = Lock<[String]>([])
   let store: any RegistryStore

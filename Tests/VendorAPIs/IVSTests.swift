@@ -106,7 +106,8 @@ import Testing
 
   @Test func stageIsCreatedWithTokensThatAdmit() async throws {
     let created = try await createStage(
-      #","participantTokenConfigurations":[{"userId":"ana","attributes":{"name":"Ana"}},{"capabilities":["SUBSCRIBE"],"duration":60}]"#)
+      #","participantTokenConfigurations":[{"userId":"ana","attributes":{"name":"Ana"}},{"capabilities":["SUBSCRIBE"],"duration":60}]"#
+    )
     let stage = created.stage
     #expect(stage.arn.hasPrefix("arn:aws:ivs:us-east-1:123456789012:stage/"))
     #expect(id(stage.arn).count == 12)
@@ -115,7 +116,7 @@ import Testing
     #expect(stage.endpoints?.events == "ws://127.0.0.1:8080/signaling")
     let tokens = try #require(created.participantTokens)
     #expect(tokens.map(\.duration) == [720, 60])
-    #expect(tokens[1].expirationTime == "2026-11-25T11:00:00Z")
+    #expect(tokens[1].expirationTime == harness.time.withLock { $0 }.adding(seconds: 3_600).iso8601Seconds)
     let ana = try verdict(tokens[0].token, stage: id(stage.arn)).get()
     #expect(ana.participantID == tokens[0].participantId)
     #expect(ana.externalID == "ana")
@@ -183,7 +184,8 @@ import Testing
     let session = try #require(active.stage.activeSessionId)
     #expect(session.count == 16)
     func people(_ filter: String = "") async throws -> [String] {
-      let found: People = try await call("ListParticipants", #"{"stageArn":"\#(arn)","sessionId":"\#(session)"\#(filter)}"#)
+      let found: People = try await call(
+        "ListParticipants", #"{"stageArn":"\#(arn)","sessionId":"\#(session)"\#(filter)}"#)
       return found.participants.map(\.participantId)
     }
     #expect(try await people() == ["ana1", "ben1"])
@@ -230,7 +232,8 @@ import Testing
         .signed(with: try SigningKey(pem: privatePEM, id: imported.publicKey.arn))
     }
     #expect(try verdict(try token(arn, id(arn)), stage: id(arn)).get().participantID == "self1")
-    #expect(code(verdict(try token(arn.replacing("us-east-1", with: "eu-west-1"), id(arn)), stage: id(arn))) == .unauthorized)
+    #expect(
+      code(verdict(try token(arn.replacing("us-east-1", with: "eu-west-1"), id(arn)), stage: id(arn))) == .unauthorized)
     #expect(await call("DeletePublicKey", #"{"arn":"\#(imported.publicKey.arn)"}"#).status == 200)
     #expect(code(verdict(try token(arn, id(arn)), stage: id(arn))) == .unauthorized)
     #expect(await error("GetPublicKey", #"{"arn":"\#(imported.publicKey.arn)"}"#) == "ResourceNotFoundException")

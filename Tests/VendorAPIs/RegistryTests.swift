@@ -19,6 +19,9 @@ import Testing
     }
   }
 
+  /// Closes a registry in a file, so that it can be opened again.
+  private func close(_ store: any RegistryStore) async { await (store as? FileRegistry)?.close() }
+
   private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
   @Test(arguments: Kind.allCases) func onlyTheKnownVersionIsReplaced(kind: Kind) async throws {
@@ -93,6 +96,7 @@ import Testing
       let version = try await store.put("a", bytes(#"{"x":"ü\n"}"#), ifVersion: nil, expiry: nil)
       try await store.put("b", bytes("1"), ifVersion: nil, expiry: nil)
       try await store.put("a", bytes(#"{"x":2}"#), ifVersion: version, expiry: nil)
+      await close(store)
     }
     let handle = try #require(FileHandle(forWritingAtPath: path))
     try handle.seekToEnd()
@@ -132,6 +136,7 @@ import Testing
       await store.compact()
       expected["k0"] = bytes("after")
       try await store.put("k0", bytes("after"), ifVersion: versions["k0"], expiry: nil)
+      await close(store)
     }
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
     #expect(lines.count == 8)
@@ -158,6 +163,7 @@ import Testing
       #expect(try await store.get("large") == nil)
       // What fits is written again, behind whole lines.
       try await store.put("small", bytes("2"), ifVersion: small, expiry: nil)
+      await close(store)
     }
     let again = try FileRegistry(path: folder + "/registry.jsonl") { APITime(milliseconds: 0) }
     #expect(try await again.list(prefix: "", after: nil, limit: 9).map(\.value) == [bytes("2")])

@@ -143,7 +143,8 @@ struct IVSAPI: VendorService {
       id.hasPrefix("arn:aws:ivs:"), let claims = try? token.claims(as: IVSStageToken.self)
     else { return nil }
     let scope = id.split(separator: ":", maxSplits: 5).dropLast()
-    guard live.isStage(claims.topic, arn: claims.resource), claims.resource.split(separator: ":", maxSplits: 5).dropLast() == scope
+    guard live.isStage(claims.topic, arn: claims.resource),
+      claims.resource.split(separator: ":", maxSplits: 5).dropLast() == scope
     else { return Failure(.unauthorized, "the token is for a stage that its key does not open") }
     return nil
   }

@@ -65,7 +65,10 @@ extension IVSAPI {
 
   private func left(_ event: RoomEvent, at now: APITime) async {
     // Publishing ends with the stay; the room reports it before.
-    await append("LEFT", event, at: now) { _ in } also: { $0.isConnected = false }
+    await append("LEFT", event, at: now) { _ in
+    } also: {
+      $0.isConnected = false
+    }
     let ended: String? = live.withLive(event.room) { live in
       live?.participants[event.participant] = nil
       guard let current = live, current.participants.isEmpty else { return nil }
@@ -91,7 +94,8 @@ extension IVSAPI {
       return before != kinds.isEmpty
     }
     guard isEdge else { return }
-    await append(isOn ? "PUBLISH_STARTED" : "PUBLISH_STOPPED", event, at: now) { _ in } also: { visit in
+    await append(isOn ? "PUBLISH_STARTED" : "PUBLISH_STOPPED", event, at: now) { _ in
+    } also: { visit in
       if isOn { visit.hasPublished = true }
     }
   }

@@ -225,7 +225,9 @@ extension IVSAPI {
     }
     let shown = found.prefix(limit)
     return IVSKeyList(
-      publicKeys: shown.map { .init(arn: $0.arn, name: $0.name, publicKeyMaterial: nil, fingerprint: nil, tags: $0.tags) },
+      publicKeys: shown.map {
+        .init(arn: $0.arn, name: $0.name, publicKeyMaterial: nil, fingerprint: nil, tags: $0.tags)
+      },
       nextToken: found.count > limit ? shown.last?.id : nil)
   }
 

@@ -237,6 +237,16 @@ package final class FileRegistry: RegistryStore {
     try? file.replace(with: lines, count: values.count)
   }
 
+  /// Closes the file, after the changes that are on their way. Later changes fail.
+  package func close() async {
+    await withCheckedContinuation { done in
+      queue.async {
+        self.file.withLock { $0.close() }
+        done.resume()
+      }
+    }
+  }
+
   /// Writes the file anew without what is out of date.
   package func compact() async {
     await withCheckedContinuation { done in
@@ -276,7 +286,12 @@ private final class RegistryFile {
     }
   }
 
-  deinit { if descriptor >= 0 { close(descriptor) } }
+  deinit { close() }
+
+  func close() {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+  }
 
   private static var reason: String { String(cString: strerror(errno)) }
 
@@ -322,18 +337,19 @@ private final class RegistryFile {
     let other = path + ".new"
     let new = open(other, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard new >= 0 else { throw RegistryFileError("cannot make '\(other)': \(Self.reason)") }
-    guard flock(new, LOCK_EX | LOCK_NB) == 0, Self.write(bytes, to: new), fsync(new) == 0, rename(other, path) == 0 else {
+    guard flock(new, LOCK_EX | LOCK_NB) == 0, Self.write(bytes, to: new), fsync(new) == 0, rename(other, path) == 0
+    else {
       let reason = Self.reason
-      close(new)
+      Glibc.close(new)
       unlink(other)
       throw RegistryFileError("cannot write '\(other)': \(reason)")
     }
-    close(descriptor)
+    Glibc.close(descriptor)
     (descriptor, length, lines) = (new, off_t(bytes.count), count)
     let folder = open(Self.folder(of: path), O_RDONLY | O_CLOEXEC)
     if folder >= 0 {
       fsync(folder)
-      close(folder)
+      Glibc.close(folder)
     }
   }
 

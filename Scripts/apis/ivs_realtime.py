@@ -1,0 +1,136 @@
+"""Amazon IVS RealTime by boto3: all core operations, with sample apps of the stage style on the stage."""
+
+import time
+
+import boto3
+import jwt
+from botocore.exceptions import ClientError
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives import serialization
+
+from context import expect, expect_equal, expect_error, until
+
+
+def client(context):
+    key = context.credentials["aws"][0]
+    return boto3.client(
+        "ivs-realtime", endpoint_url=context.endpoint, region_name="us-east-1", aws_access_key_id=key["accessKeyId"],
+        aws_secret_access_key=key["secretAccessKey"])
+
+
+def enter(context, token, name, seconds=60):
+    path = context.out / f"{name}.token"
+    path.write_text(token)
+    return context.app("koine-stage-strategy", "--token-file", path, "--seconds", str(seconds), "--trace", name=name)
+
+
+def check(context):
+    ivs = client(context)
+    errors = ivs.exceptions
+    context.step("CreateStage with tokens, GetStage, ListStages, UpdateStage")
+    made = ivs.create_stage(name="tea", tags={"team": "tea"}, participantTokenConfigurations=[
+        {"userId": "ana", "attributes": {"name": "Ana"}}, {"userId": "vic", "capabilities": ["SUBSCRIBE"], "duration": 60}])
+    stage, (ana, vic) = made["stage"], made["participantTokens"]
+    arn, room = stage["arn"], stage["arn"].split("/")[-1]
+    expect_equal(ana["capabilities"], ["PUBLISH", "SUBSCRIBE"], "the capabilities by default")
+    expect("activeSessionId" not in ivs.get_stage(arn=arn)["stage"], "a session without participants")
+    other = ivs.create_stage()["stage"]["arn"]
+    page = ivs.list_stages(maxResults=1)
+    expect_equal([each["arn"] for each in page["stages"]], [arn], "the first page of stages")
+    page = ivs.list_stages(maxResults=1, nextToken=page["nextToken"])
+    expect_equal([each["arn"] for each in page["stages"]], [other], "the second page of stages")
+    expect_equal(ivs.update_stage(arn=arn, name="coffee")["stage"]["name"], "coffee", "the new name")
+
+    context.step("the tokens admit apps; one without PUBLISH publishes nothing")
+    ben = ivs.create_participant_token(stageArn=arn, userId="ben", attributes={"name": "Ben"})["participantToken"]
+    apps = {name: enter(context, token["token"], name) for name, token in (("ana", ana), ("ben", ben), ("vic", vic))}
+    everyone = sorted(token["participantId"] for token in (ana, ben, vic))
+    until("all are on the stage", lambda: context.rooms.people(room) == everyone)
+    until("Ana and Ben publish", lambda: all(
+        len(context.rooms.member(room, each["participantId"])["tracks"]) >= 2 for each in (ana, ben)))
+    expect_equal(context.rooms.member(room, vic["participantId"])["tracks"], [], "the tracks of a subscriber")
+
+    context.step("sessions, participants, events")
+    session = until("a session", lambda: ivs.get_stage(arn=arn)["stage"].get("activeSessionId"))
+    where = {"stageArn": arn, "sessionId": session}
+    expect_equal([each["sessionId"] for each in ivs.list_stage_sessions(stageArn=arn)["stageSessions"]], [session], "sessions")
+    expect("endTime" not in ivs.get_stage_session(**where)["stageSession"], "the session that is on has an end")
+
+    def people(**filters):
+        return [each["userId"] for each in ivs.list_participants(**where, **filters)["participants"]]
+
+    expect_equal(sorted(people()), ["ana", "ben", "vic"], "the participants")
+    expect_equal(people(filterByUserId="ben"), ["ben"], "by user id")
+    until("publishers are known", lambda: sorted(people(filterByPublished=True)) == ["ana", "ben"])
+    expect_equal(people(filterByPublished=False), ["vic"], "who never published")
+    expect_equal(people(filterByState="DISCONNECTED"), [], "who has left")
+    expect_error(errors.ValidationException, ivs.list_participants, **where, filterByPublished=True, filterByUserId="ana")
+    described = ivs.get_participant(**where, participantId=ana["participantId"])["participant"]
+    expect_equal((described["attributes"], described["state"]), ({"name": "Ana"}, "CONNECTED"), "the participant")
+
+    context.step("DisconnectParticipant removes and refuses")
+    ivs.disconnect_participant(stageArn=arn, participantId=ben["participantId"], reason="time is over")
+    until("Ben's app reports error 1026", lambda: apps["ben"].says("1026"), 4)
+    expect(apps["ben"].wait(4) is not None, "Ben's app does not end")
+    late = enter(context, ben["token"], "ben-again", seconds=10)
+    expect(late.wait(20) not in (None, 0), "an app with a revoked token does not exit with an error")
+    expect(late.says("1026"), "no 1026")
+
+    def events():
+        return [each["name"] for each in ivs.list_participant_events(**where, participantId=ben["participantId"])["events"]]
+
+    until("Ben has left", lambda: "LEFT" in events())
+    names = events()
+    expect_equal(names[-1], "JOINED", "the oldest event")
+    expect(names.index("PUBLISH_STOPPED") > names.index("LEFT"), "publishing does not stop before the end")
+    expect("SUBSCRIBE_STARTED" in names, "no subscription is recorded")
+    expect_equal(people(filterByState="DISCONNECTED"), ["ben"], "who has left")
+
+    context.step("public keys: a token that the back end signs itself")
+    pair = ec.generate_private_key(ec.SECP384R1())
+    public = pair.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
+    key = ivs.import_public_key(publicKeyMaterial=public, name="own")["publicKey"]
+    expect_error(errors.ConflictException, ivs.import_public_key, publicKeyMaterial=public, status=409)
+    expect_equal(ivs.get_public_key(arn=key["arn"])["publicKey"]["fingerprint"], key["fingerprint"], "the fingerprint")
+    listed = [each["arn"] for page in ivs.get_paginator("list_public_keys").paginate() for each in page["publicKeys"]]
+    expect_equal(listed, [key["arn"]], "the keys")
+
+    def signed(resource, participant):
+        now = int(time.time())
+        claims = {
+            "exp": now + 600, "iat": now, "jti": participant, "resource": resource, "topic": resource.split("/")[-1],
+            "events_url": stage["endpoints"]["events"], "whip_url": stage["endpoints"]["whip"], "user_id": "eve",
+            "attributes": {}, "capabilities": {"allow_publish": True, "allow_subscribe": True}, "version": "1.0"}
+        return jwt.encode(claims, pair, algorithm="ES384", headers={"kid": key["arn"]})
+
+    apps["eve"] = enter(context, signed(arn, "eve1"), "eve")
+    until("Eve is on the stage", lambda: "eve1" in context.rooms.people(room))
+    foreign = enter(context, signed(arn.replace("us-east-1", "eu-west-1"), "eve2"), "eve-foreign", seconds=10)
+    expect(foreign.wait(20) not in (None, 0), "a token for a stage of another region admits")
+    ivs.delete_public_key(arn=key["arn"])
+    late = enter(context, signed(arn, "eve3"), "eve-again", seconds=10)
+    expect(late.wait(20) not in (None, 0), "a token of a deleted key admits")
+    expect_error(errors.ResourceNotFoundException, ivs.get_public_key, arn=key["arn"])
+
+    context.step("DeleteStage ends the stage for everyone")
+    ivs.delete_stage(arn=arn)
+    until("Ana's app reports error 1027", lambda: apps["ana"].says("1027"), 4)
+    until("Vic's app reports error 1027", lambda: apps["vic"].says("1027"), 4)
+    expect_error(errors.ResourceNotFoundException, ivs.get_stage, arn=arn, code="ResourceNotFoundException", status=404)
+    late = enter(context, ana["token"], "ana-again", seconds=10)
+    expect(late.wait(20) not in (None, 0), "a token of a deleted stage admits")
+    expect(late.says("1026"), "no 1026")
+
+    context.step("errors are the SDK's typed exceptions")
+    missing = other.rsplit("/", 1)[0] + "/AAAAAAAAAAAA"
+    expect_error(errors.ResourceNotFoundException, ivs.delete_stage, arn=missing)
+    expect_error(errors.ResourceNotFoundException, ivs.create_participant_token, stageArn=missing, status=404)
+    error = expect_error(
+        errors.ValidationException, ivs.create_stage, participantTokenConfigurations=[{"attributes": {"a": "b" * 1_025}}], status=400)
+    expect("1 KB" in str(error), f"the message is not shown: {error}")
+    expect_error(errors.ValidationException, ivs.import_public_key, publicKeyMaterial=public.replace("MHY", "AAA"))
+    expect_error(ClientError, ivs.list_compositions, code="UnsupportedOperation", status=400)
+    ivs.tag_resource(resourceArn=other, tags={"a": "1", "b": "2"})
+    ivs.untag_resource(resourceArn=other, tagKeys=["b"])
+    expect_equal(ivs.list_tags_for_resource(resourceArn=other)["tags"], {"a": "1"}, "the tags")
