@@ -28,14 +28,16 @@ final class APIHarness: Sendable {
     videosdk: [.init(apiKey: "vsdk-key", secret: String(repeating: "s", count: 64))])
 
   init(
-    access: APIAccess = .credentials(credentials), settings: APISettings = APISettings(),
+    access: APIAccess = .credentials(credentials), settings: APISettings = APISettings(), keys: APITokenKeys? = nil,
+    seed: UInt64 = 1,
     store makeStore: (@escaping @Sendable () -> APITime) -> any RegistryStore = { MemoryRegistry(clock: $0) }
   ) throws {
     let (time, commands, log) = (time, commands, log)
     let clock: @Sendable () -> APITime = { time.withLock { $0 } }
     store = makeStore(clock)
     var configuration = VendorAPIs.Configuration(
-      store: store, access: access, keys: try .makeTemporary(), clock: clock, random: SeededRandom(seed: 1),
+      store: store, access: access, keys: try keys ?? .makeTemporary(), clock: clock,
+      random: SeededRandom(seed: seed),
       execute: { request in
         commands.withLock { $0.append(request) }
         return .success(.done)
