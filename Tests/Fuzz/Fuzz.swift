@@ -12,7 +12,7 @@ private let targets: [String: FuzzTarget] = [
   "rtx": fuzzRTX, "red": fuzzRED, "stun": fuzzSTUN,
   "json": fuzzJSON, "signaling": fuzzSignaling, "sdp": fuzzSDP, "room": fuzzRoom, "dtls": fuzzDTLS, "peer": fuzzPeer,
   "token": fuzzToken, "settings": fuzzSettings, "client": fuzzClient, "http": fuzzHTTP,
-  "browser": fuzzBrowser, "negotiation": fuzzNegotiation, "control": fuzzControl,
+  "browser": fuzzBrowser, "negotiation": fuzzNegotiation, "control": fuzzControl, "api": fuzzAPI,
 ]
 
 /// Of CPU, for one input. libFuzzer's own limit is wall time, which a busy machine uses up.

@@ -26,7 +26,7 @@ private let seeds: [String: @Sendable () -> [[UInt8]]] = [
   "signaling": signalingSeeds, "sdp": sdpSeeds, "room": roomSeeds, "dtls": { [[0, 0, 16, 1] + keyFrame] },
   "peer": peerSeeds, "token": tokenSeeds, "settings": settingsSeeds, "client": clientSeeds,
   "browser": browserSeeds,
-  "http": httpSeeds, "negotiation": negotiationSeeds, "control": controlSeeds,
+  "http": httpSeeds, "negotiation": negotiationSeeds, "control": controlSeeds, "api": apiSeeds,
 ]
 
 private func written(_ body: (inout ByteWriter) -> Void) -> [UInt8] {

@@ -70,26 +70,10 @@ final class APIHarness: Sendable {
     _ method: String, _ target: String, _ body: String = "", service: String = "chime", region: String = "us-east-1",
     key: String = "AKIDEXAMPLE", secret: String = "secret"
   ) -> APIRequest {
-    let stamp = time.withLock { $0 }.iso8601Seconds.replacing("-", with: "").replacing(":", with: "")
-    let day = String(stamp.prefix(8))
     var request = APIRequest(
-      method: method, target: target, headers: [("Host", "127.0.0.1:8080"), ("X-Amz-Date", stamp)],
-      body: Array(body.utf8))
-    func authorization(_ signature: String) -> String {
-      "AWS4-HMAC-SHA256 Credential=\(key)/\(day)/\(region)/\(service)/aws4_request, SignedHeaders=host;x-amz-date, "
-        + "Signature=\(signature)"
-    }
-    request.headers.append(("Authorization", authorization(String(repeating: "0", count: 64))))
-    guard let unsigned = try? AWSSignature(request),
-      let canonical = unsigned.canonicalRequest(request, bodyHash: Digest.hex(Digest.sha256(request.body)))
-    else { return request }
-    let text =
-      "AWS4-HMAC-SHA256\n\(stamp)\n\(day)/\(region)/\(service)/aws4_request\n"
-      + Digest.hex(Digest.sha256(Array(canonical.utf8)))
-    let signingKey = [day, region, service, "aws4_request"].reduce(Array(("AWS4" + secret).utf8)) {
-      Digest.hmacSHA256(Array($1.utf8), key: $0)
-    }
-    request.headers[2].value = authorization(Digest.hex(Digest.hmacSHA256(Array(text.utf8), key: signingKey)))
+      method: method, target: target, headers: [("Host", "127.0.0.1:8080")], body: Array(body.utf8))
+    AWSSigner(accessKey: key, secret: secret, region: region, service: service)
+      .sign(&request, at: time.withLock { $0 })
     return request
   }
 }

@@ -21,7 +21,7 @@ import Testing
     let signature = try AWSSignature(request)
     #expect(signature.region == "eu-west-1")
     #expect(
-      signature.canonicalRequest(request, bodyHash: "HASH")
+      AWSSignature.canonicalRequest(request, signing: signature.signedHeaders, bodyHash: "HASH")
         == "DELETE\n/tags/arn%253Aaws%253Aivs%252Fabc\nflag=&tagKeys=a&tagKeys=b%20c\nhost:127.0.0.1:8080\n"
         + "x-note:two words\n\nhost;x-note\nHASH")
   }

@@ -49,17 +49,11 @@ struct AWSSignature {
       throw .wrong("x-amz-content-sha256 is not the hash of the body")
     }
     let statedHash = request.header("x-amz-content-sha256") == "UNSIGNED-PAYLOAD" ? "UNSIGNED-PAYLOAD" : bodyHash
-    guard let canonical = canonicalRequest(request, bodyHash: statedHash) else {
+    guard let canonical = Self.canonicalRequest(request, signing: signedHeaders, bodyHash: statedHash) else {
       throw .wrong("a signed header is missing")
     }
-    let text = [
-      Self.algorithm, time, "\(date)/\(region)/\(service)/aws4_request",
-      Digest.hex(Digest.sha256(Array(canonical.utf8))),
-    ].joined(separator: "\n")
-    let key = [date, region, service, "aws4_request"].reduce(Array(("AWS4" + secret).utf8)) {
-      Digest.hmacSHA256(Array($1.utf8), key: $0)
-    }
-    let expected = Digest.hex(Digest.hmacSHA256(Array(text.utf8), key: key))
+    let scope = "\(date)/\(region)/\(service)/aws4_request"
+    let expected = Self.sign(Self.stringToSign(canonical, time: time, scope: scope), scope: scope, secret: secret)
     guard Digest.isEqual(expected.utf8, signature.lowercased().utf8) else {
       throw .wrong("the signature is another than calculated here; check the secret and the endpoint's host")
     }
@@ -81,11 +75,23 @@ struct AWSSignature {
     return text
   }
 
+  static func stringToSign(_ canonicalRequest: String, time: String, scope: String) -> String {
+    [algorithm, time, scope, Digest.hex(Digest.sha256(Array(canonicalRequest.utf8)))].joined(separator: "\n")
+  }
+
+  /// - Parameter scope: as `20261125/us-east-1/chime/aws4_request`. The signing key is a chain over its parts.
+  static func sign(_ text: String, scope: String, secret: String) -> String {
+    let key = scope.split(separator: "/").reduce(Array(("AWS4" + secret).utf8)) {
+      Digest.hmacSHA256(Array($1.utf8), key: $0)
+    }
+    return Digest.hex(Digest.hmacSHA256(Array(text.utf8), key: key))
+  }
+
   /// - Returns: nil if a signed header is missing.
-  func canonicalRequest(_ request: APIRequest, bodyHash: String) -> String? {
-    var lines = [request.method, Self.canonicalPath(request.path), Self.canonicalQuery(request.query ?? "")]
+  static func canonicalRequest(_ request: APIRequest, signing signedHeaders: [String], bodyHash: String) -> String? {
+    var lines = [request.method, canonicalPath(request.path), canonicalQuery(request.query ?? "")]
     for name in signedHeaders {
-      let values = request.headers.filter { $0.name.lowercased() == name }.map { Self.trimmed($0.value) }
+      let values = request.headers.filter { $0.name.lowercased() == name }.map { trimmed($0.value) }
       guard !values.isEmpty else { return nil }
       lines.append(name + ":" + values.joined(separator: ","))
     }
