@@ -47,13 +47,13 @@ let package = Package(
     .executableTarget(
       name: "koine-tools",
       dependencies: [
-        "AppCheck", .product(name: "KoinePorting", package: "koine"),
+        "AppCheck", "CompilerFacts", .product(name: "KoinePorting", package: "koine"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Sources/Command", swiftSettings: reading),
     .testTarget(name: "CompilerFactsTests", dependencies: ["CompilerFacts"], swiftSettings: settings),
     .testTarget(
       name: "AppCheckTests",
-      dependencies: ["AppCheck", "koine-tools", .product(name: "KoinePorting", package: "koine")],
+      dependencies: ["AppCheck", "CompilerFacts", "koine-tools", .product(name: "KoinePorting", package: "koine")],
       swiftSettings: reading),
   ],
   swiftLanguageModes: [.v6]
