@@ -39,18 +39,21 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   ],
   targets: [
+    .systemLibrary(name: "CIndexStore", path: "Sources/CIndexStore"),
+    .target(name: "CompilerFacts", dependencies: ["CIndexStore"], swiftSettings: settings),
     .target(
-      name: "AppCheck", dependencies: [.product(name: "KoinePorting", package: "koine")], swiftSettings: reading,
-      linkerSettings: linking),
+      name: "AppCheck", dependencies: ["CompilerFacts", .product(name: "KoinePorting", package: "koine")],
+      swiftSettings: reading, linkerSettings: linking),
     .executableTarget(
       name: "koine-tools",
       dependencies: [
-        "AppCheck", .product(name: "KoinePorting", package: "koine"),
+        "AppCheck", "CompilerFacts", .product(name: "KoinePorting", package: "koine"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Sources/Command", swiftSettings: reading),
+    .testTarget(name: "CompilerFactsTests", dependencies: ["CompilerFacts"], swiftSettings: settings),
     .testTarget(
       name: "AppCheckTests",
-      dependencies: ["AppCheck", "koine-tools", .product(name: "KoinePorting", package: "koine")],
+      dependencies: ["AppCheck", "CompilerFacts", "koine-tools", .product(name: "KoinePorting", package: "koine")],
       swiftSettings: reading),
   ],
   swiftLanguageModes: [.v6]

@@ -1,10 +1,12 @@
+public import CompilerFacts
 public import KoinePorting
 import SwiftSyntax
 
 /// What an app's sources use of the vendors' SDKs, and how that stands here.
 ///
-/// It reads syntax, not types: what a value is, it knows where the sources say so (annotations, initialisers, parameters, and
-/// what the adapters declare); of others, it judges by the name, and only where that is a vendor's own.
+/// For files that a build has compiled, the compiler's index says which declaration each name means. Of other files it reads the syntax:
+/// what a value is, it knows where the sources say so (annotations, initialisers, parameters, and what the adapters declare); of others, it
+/// judges by the name, and only where that is a vendor's own.
 public struct AppCheck: Sendable {
   /// A vendor's symbol, and where the app uses it.
   public struct Symbol: Sendable {
@@ -17,8 +19,21 @@ public struct AppCheck: Sendable {
     public internal(set) var isCertain: Bool
   }
 
+  /// What the check of the app's files rests on.
+  public struct Basis: Sendable {
+    /// The index store that was read; nil if there is none.
+    public internal(set) var index: String?
+    /// How many files the index describes.
+    public internal(set) var compiledCount = 0
+    /// Files that were checked by their syntax although there is an index.
+    public internal(set) var uncompiled: [(file: String, state: CompiledApp.State)] = []
+    /// Why the index was not read.
+    public internal(set) var reason: String?
+  }
+
   public let path: String
   public let fileCount: Int
+  public let basis: Basis
   /// Styles with an imported module. In source without such imports: the style with the most symbols in it.
   public let styles: [Style]
   public let symbols: [Symbol]
@@ -31,9 +46,13 @@ public struct AppCheck: Sendable {
 
   public var canWork: Bool { problems.isEmpty }
 
-  public init(_ sources: AppSources, path: String) {
+  /// - Parameter build: what a build has recorded of the sources.
+  public init(_ sources: AppSources, path: String, build: AppBuild = .none(reason: "no build was given")) {
     self.path = path
     fileCount = sources.files.count
+    basis = build.basis(sources.files.count)
+    let compiled = build.app.map(CompiledUsages.init)
+    var overrides: [String: Set<String>] = [:]
     let hindrances = LinuxHindrances.current
     let brought = Self.linuxModules(hindrances)
     let conditions = Conditions(modules: brought)
@@ -46,6 +65,15 @@ public struct AppCheck: Sendable {
     var problems: [Problem] = []
     var remarks: [Problem] = []
     for file in sources.files {
+      if let compiled, let facts = build.compiledFile(file.path) {
+        usages += compiled.usages(in: facts)
+        overrides[file.path] = compiled.overrides(in: facts)
+        // What Linux lacks does not compile: only remarks are left to make.
+        let linux = LinuxReader(file, brought: brought.union(build.modules), conditions)
+        linux.walk(file.tree)
+        remarks += linux.remarks
+        continue
+      }
       let styles = Self.styles(of: index.modules(of: file.path), amidst: styles)
       let own = knowledgeOfStyles[styles] ?? SymbolIndex(styles: styles)
       knowledgeOfStyles[styles] = own
@@ -59,7 +87,7 @@ public struct AppCheck: Sendable {
       problems += linux.problems + reader.problems.filter { !seen.contains($0.location) }
       remarks += linux.remarks
     }
-    let callbacks = Callbacks(index, knowledge)
+    let callbacks = Callbacks(index, knowledge, overrides: overrides)
     usages += callbacks.usages
     problems += callbacks.problems
     let symbols = Self.symbols(of: usages)

@@ -1,3 +1,4 @@
+import CompilerFacts
 import Foundation
 import SwiftParser
 import SwiftSyntax
@@ -74,16 +75,5 @@ public struct AppSources {
       .filter { $0.hasSuffix(".swift") && !$0.hasSuffix("/Package.swift") }
       .map { folder + $0.dropFirst(root.count) }
       .sorted()
-  }
-}
-
-/// Where something is.
-public struct CodeLocation: Hashable, Sendable, Comparable, CustomStringConvertible {
-  public let file: String
-  public let line, column: Int
-
-  public var description: String { "\(file):\(line):\(column)" }
-  public static func < (one: CodeLocation, other: CodeLocation) -> Bool {
-    (one.file, one.line, one.column) < (other.file, other.line, other.column)
   }
 }

@@ -7,12 +7,14 @@ import KoinePorting
 struct Callbacks {
   let index: AppIndex
   let knowledge: SymbolIndex
+  /// By compiled file: the methods there that the compiler has matched with a requirement or an overridden method.
+  private let overrides: [String: Set<String>]
 
   private(set) var usages: [UsageReader.Usage] = []
   private(set) var problems: [Problem] = []
 
-  init(_ index: AppIndex, _ knowledge: SymbolIndex) {
-    (self.index, self.knowledge) = (index, knowledge)
+  init(_ index: AppIndex, _ knowledge: SymbolIndex, overrides: [String: Set<String>]) {
+    (self.index, self.knowledge, self.overrides) = (index, knowledge, overrides)
     for (name, type) in index.types.sorted(by: { $0.key < $1.key }) { read(name, type) }
   }
 
@@ -20,10 +22,15 @@ struct Callbacks {
     let own = protocols(of: type.parents)
     let inherited = index.line(of: name).dropFirst().flatMap { protocols(of: index.types[$0]?.parents ?? []) }
     for function in type.functions {
+      if let called = overrides[function.location.file] {
+        // The compiler's index has the usages of callbacks; what it has matched is called.
+        if called.contains(CompiledUsages.key(line: function.location.line, name: function.signature)) { continue }
+        if match(function, own) != nil { continue }
+      }
       if match(function, own) != nil {
         count(function, own)
       } else if let (requirement, found) = match(function, inherited) {
-        count(function, inherited)
+        if overrides[function.location.file] == nil { count(function, inherited) }
         missing(function, requirement, of: found, in: name)
       } else {
         mistyped(function, own + inherited, in: name)

@@ -1,3 +1,4 @@
+import CompilerFacts
 import Foundation
 public import KoinePorting
 
@@ -18,10 +19,12 @@ public struct CheckReport: Sendable {
   }
 
   private var findings: String {
-    var lines = [headline]
+    var lines = [headline, basis]
     let part = { (title: String, found: [String]) in
       if !found.isEmpty { lines += ["", title + " (\(found.count))"] + found }
     }
+    part(
+      "Not compiled, read by their syntax", check.basis.uncompiled.map { "  \($0.file): \($0.state.explanation)" })
     part("Cannot work", check.problems.map(Self.line))
     part("Changed in the copy that `koine linux` writes", Self.lines(ofChanges: check.changes))
     part("Kept without effect", check.symbols.filter { $0.status == .recorded }.map(Self.line))
@@ -40,6 +43,14 @@ public struct CheckReport: Sendable {
     return "\(check.path): \(styles); \(files); \(counts[0]) symbols work, \(counts[1]) are kept without effect, "
       + "\(counts[2] + counts[3]) are not to be had; \(check.problems.count) "
       + (check.problems.count == 1 ? "line" : "lines") + " cannot work"
+  }
+
+  /// What the check rests on.
+  private var basis: String {
+    guard let index = check.basis.index else {
+      return "Read by the sources' syntax: \(check.basis.reason ?? "there is no build")"
+    }
+    return "Read by the compiler's index (\(index)): \(check.basis.compiledCount) of \(check.fileCount) files"
   }
 
   /// Like changes in one line, with their first places.
@@ -75,7 +86,8 @@ public struct CheckReport: Sendable {
   public var json: String {
     get throws {
       let file = File(
-        path: check.path, files: check.fileCount, styles: check.styles.map(\.rawValue), canWork: check.canWork,
+        path: check.path, files: check.fileCount, basis: Basis(check.basis), styles: check.styles.map(\.rawValue),
+        canWork: check.canWork,
         problems: check.problems.map(Line.init), changes: check.changes.map(Line.init),
         remarks: check.remarks.map(Line.init),
         symbols: check.symbols.map(Entry.init),
@@ -89,11 +101,22 @@ public struct CheckReport: Sendable {
   private struct File: Encodable {
     let path: String
     let files: Int
+    let basis: Basis
     let styles: [String]
     let canWork: Bool
     let problems, changes, remarks: [Line]
     let symbols: [Entry]
     let rows: [JSONRow]?
+  }
+
+  private struct Basis: Encodable {
+    let index, reason: String?
+    let compiled: Int
+    let uncompiled: [String: String]
+    init(_ basis: AppCheck.Basis) {
+      (index, reason, compiled) = (basis.index, basis.reason, basis.compiledCount)
+      uncompiled = Dictionary(basis.uncompiled.map { ($0.file, $0.state.explanation) }, uniquingKeysWith: { $1 })
+    }
   }
 
   private struct Line: Encodable {
@@ -116,6 +139,17 @@ public struct CheckReport: Sendable {
     init(_ symbol: AppCheck.Symbol) {
       (self.symbol, style, status) = (symbol.name, symbol.style.rawValue, symbol.status.rawValue)
       (why, isCertain, places) = (symbol.why, symbol.isCertain, symbol.places.map { "\($0)" })
+    }
+  }
+}
+
+extension CompiledApp.State {
+  var explanation: String {
+    switch self {
+    case .compiled: "compiled"
+    case .notBuilt: "not part of the build"
+    case .changed: "edited after the build"
+    case .failed: "does not compile: the last build has no object file of it"
     }
   }
 }

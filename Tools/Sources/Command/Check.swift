@@ -9,10 +9,14 @@ struct Check: ParsableCommand {
     abstract: "Reads an app's Swift sources and reports which of their symbols work here.",
     discussion: """
       The report lists every symbol of a vendor as working, without effect or unavailable, with its places; lines that do not \
-      compile on Linux, and what to write instead; and callbacks that are never called. The command reads syntax, not types: \
-      the compiler decides.
+      compile on Linux, and what to write instead; and callbacks that are never called.
 
-      Exit code: 0; 1 if something cannot work; 66 if there are no sources.
+      If the app was built (swift build), the command reads from the compiler's index which declaration each name means. Files \
+      that were not built, were edited after the build or do not compile are read by their syntax: there the command decides by \
+      names where the sources do not show the type of a value. The second line of the report says which was done.
+
+      Exit code: 0; 1 if something cannot work; 66 if there are no sources, or the build or index store that was named cannot be \
+      read.
       """)
 
   @Argument(help: "A Swift file, or a folder of Swift files.")
@@ -22,6 +26,8 @@ struct Check: ParsableCommand {
     help: ArgumentHelp(
       "A file or folder inside it that is not built on Linux. Repeat the option for several.", valueName: "file"))
   var exclude: [String] = []
+
+  @OptionGroup var build: BuildOptions
 
   @Option(
     help: ArgumentHelp(
@@ -33,11 +39,15 @@ struct Check: ParsableCommand {
 
   func run() throws {
     let sources: AppSources
-    do { sources = try AppSources(path: path, excluding: exclude) } catch {
+    let build: AppBuild
+    do {
+      sources = try AppSources(path: path, excluding: exclude)
+      build = try self.build.find(around: path, sources)
+    } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine check: \(error)\n".utf8))
       throw ExitCode(66)
     }
-    let check = AppCheck(sources, path: path)
+    let check = AppCheck(sources, path: path, build: build)
     let report = CheckReport(check, to: to)
     print(json ? try report.json : report.text)
     if !check.canWork { throw ExitCode(1) }

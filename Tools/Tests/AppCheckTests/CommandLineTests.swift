@@ -56,4 +56,39 @@ final class Folder: Sendable {
         "koine check: there is no 'nothing' in '.' to leave out", "code 66",
       ])
   }
+
+  @Test func buildsIndexIsReadIfThePackageHasOne() throws {
+    let compilation = try Compilation()
+    try compilation.compileVideoSDK()
+    try compilation.compile("App", ["App.swift": "import VideoSDKRTC\nfunc f(_ m: Meeting) { m.muteMic() }\n"])
+    let path = compilation.folder.file("App.swift")
+    let store = compilation.folder.file("index")
+    #expect(
+      try lines("check \(path)").dropFirst().first
+        == "Read by the sources' syntax: the app's package has no debug build")
+    let used = "Read by the compiler's index (\(store)): 1 of 1 files"
+    #expect(try lines("check \(path) --index \(store)").dropFirst().first == used)
+    // As SwiftPM keeps it.
+    try FileManager.default.createDirectory(
+      atPath: compilation.folder.file(".build/debug/index"), withIntermediateDirectories: true)
+    let kept = compilation.folder.file(".build/debug/index/store")
+    try FileManager.default.createSymbolicLink(atPath: kept, withDestinationPath: store)
+    try Data().write(to: URL(fileURLWithPath: compilation.folder.file("Package.swift")))
+    let found = "Read by the compiler's index (\(kept)): 1 of 1 files"
+    #expect(try lines("check \(path)").dropFirst().first == found)
+    #expect(try lines("check \(path) --build \(compilation.folder.file(".build"))").dropFirst().first == found)
+  }
+
+  @Test func namedBuildThatCannotBeReadIsReportedInOneLineWithExitCode66() throws {
+    #expect(
+      try lines("check . --index nothing") == [
+        "koine check: there is no index store 'nothing'; build the app first: swift build", "code 66",
+      ])
+    #expect(
+      try lines("check . --build nothing") == ["koine check: there is no build folder 'nothing'", "code 66"])
+    #expect(
+      try lines("check . --build .") == [
+        "koine check: the build folder '.' has no index store; only debug builds have one: swift build", "code 66",
+      ])
+  }
 }

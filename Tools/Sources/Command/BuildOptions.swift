@@ -1,0 +1,26 @@
+import AppCheck
+import ArgumentParser
+import CompilerFacts
+
+/// The build whose index a command reads.
+struct BuildOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The scratch path of a debug build of the app. Default: .build of the package that contains the sources.",
+      valueName: "folder"))
+  var build: String?
+
+  @Option(help: ArgumentHelp("The index store of a build, in place of --build.", valueName: "folder"))
+  var index: String?
+
+  func validate() throws {
+    if build != nil, index != nil { throw ValidationError("Use one of --build and --index.") }
+  }
+
+  /// - Throws: `FactsFailure` if a build or store was named and cannot be read.
+  func find(around path: String, _ sources: AppSources) throws(FactsFailure) -> AppBuild {
+    let named = try build.map { build throws(FactsFailure) in try BuildFolder.indexStore(in: build) } ?? index
+    guard let named else { return .found(around: path, of: sources) }
+    return try AppBuild(of: sources, index: named, toolchain: try Toolchain.current())
+  }
+}

@@ -1,0 +1,156 @@
+import Foundation
+
+/// What a build recorded of an app's source files, and of the modules whose symbols they use.
+public struct CompiledApp: Sendable {
+  /// Whether the index says what a source file contains now.
+  public enum State: Hashable, Sendable {
+    case compiled
+    /// The build has no such file.
+    case notBuilt
+    /// The file has been edited after the build.
+    case changed
+    /// The last build has written no object file for it.
+    case failed
+  }
+
+  public struct File: Sendable {
+    /// The path under which the file was asked for.
+    public let path: String
+    public let state: State
+    public let module: String?
+    /// The file that the compiler read: `path` itself, or its copy (`koine linux`).
+    public let compiledPath: String?
+    /// The file's symbols, at places of the file itself; empty unless it is compiled.
+    public let occurrences: [IndexOccurrence]
+  }
+
+  public let files: [File]
+  /// Declarations of the app's modules, and of those other modules that were asked for.
+  public let declarations: Declarations
+
+  /// - Parameters:
+  ///   - files: paths of the app's source files.
+  ///   - modules: modules whose declarations are read too, as far as the store has them.
+  /// - Throws: `FactsFailure` if a unit or record of the store cannot be read.
+  public init(_ store: IndexStore, files: [String], modules: Set<String>) throws(FactsFailure) {
+    let units = try store.units()
+    let matches = UnitMatches(units)
+    let matched = files.map { (path: $0, unit: matches.unit(of: $0)) }
+    let freshness = Freshness(matched.compactMap { path, unit in unit.map { (path, $0) } })
+    var declarations = Declarations()
+    self.files = try matched.map { (path, found) throws(FactsFailure) in
+      guard let (unit, lineOffset) = found else {
+        return File(path: path, state: .notBuilt, module: nil, compiledPath: nil, occurrences: [])
+      }
+      let state = freshness.state(of: path, unit)
+      guard state == .compiled else {
+        return File(path: path, state: state, module: unit.module, compiledPath: unit.file, occurrences: [])
+      }
+      let occurrences = try store.occurrences(in: unit).map { $0.moved(to: path, by: lineOffset) }
+      declarations.add(occurrences, of: unit.module)
+      return File(
+        path: path, state: .compiled, module: unit.module, compiledPath: unit.file, occurrences: occurrences)
+    }
+    for unit in units where modules.contains(unit.module) {
+      declarations.add(try store.occurrences(in: unit), of: unit.module)
+    }
+    self.declarations = declarations
+    builtModules = Set(units.map(\.module))
+  }
+
+  /// All modules that the store has units of.
+  public let builtModules: Set<String>
+
+  public func file(_ path: String) -> File? { files.first { $0.path == path } }
+
+  /// Whether the index has facts about any of the files.
+  public var hasFacts: Bool { files.contains { $0.state == .compiled } }
+}
+
+extension IndexOccurrence {
+  fileprivate func moved(to file: String, by lines: Int) -> IndexOccurrence {
+    IndexOccurrence(
+      symbol: symbol, roles: roles,
+      location: CodeLocation(file: file, line: location.line + lines, column: location.column), relations: relations)
+  }
+}
+
+/// Finds the unit of a source file: by its path, behind links, or by the copy that `koine linux` has written of it.
+private struct UnitMatches {
+  private var byFile: [String: IndexUnit] = [:]
+  private var copies: [(original: String, unit: IndexUnit)] = []
+
+  /// The ending of a copy's name, and the beginning of its first line, as `koine linux` writes them.
+  private static let copyEnding = ".linux.swift"
+  private static let copyBeginning = #"#sourceLocation(file: ""#
+
+  init(_ units: [IndexUnit]) {
+    for unit in units {
+      if let original = Self.original(of: unit.file) { copies.append((original, unit)) }
+      let path = Self.resolved(unit.file)
+      if let other = byFile[path], (other.written ?? .distantPast) > (unit.written ?? .distantPast) { continue }
+      byFile[path] = unit
+    }
+  }
+
+  /// - Returns: the unit, and the lines that its places lie below those of the file.
+  func unit(of path: String) -> (unit: IndexUnit, lineOffset: Int)? {
+    let path = Self.resolved(path)
+    if let unit = byFile[path] { return (unit, 0) }
+    let found = copies.filter { path == $0.original || path.hasSuffix("/" + $0.original) }
+    // The copy's first line names the original, whose first line follows.
+    return found.max { ($0.unit.written ?? .distantPast) < ($1.unit.written ?? .distantPast) }.map { ($0.unit, -1) }
+  }
+
+  private static func resolved(_ path: String) -> String {
+    URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
+  }
+
+  private static func original(of path: String) -> String? {
+    guard path.hasSuffix(copyEnding), let file = FileHandle(forReadingAtPath: path),
+      let data = try? file.read(upToCount: 4_096)
+    else { return nil }
+    let line = String(decoding: data.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    guard line.hasPrefix(copyBeginning), line.hasSuffix(", line: 1)") else { return nil }
+    return String(line.dropFirst(copyBeginning.count).prefix { $0 != "\"" })
+  }
+}
+
+/// Tells whether a unit is of a file's present text, and of a build without an error in the file.
+///
+/// The compiler writes units for files with errors, too, but no object files. So a file is compiled if its object is not older than its
+/// text, and its unit was not written by a later build that failed.
+private struct Freshness {
+  /// By module: when its earliest file that has no object of its present text was edited.
+  private var firstEdit: [String: Date] = [:]
+  /// A compiler writes a unit at most so long after the object, in seconds.
+  private static let longestBatch = 60.0
+
+  init(_ files: [(path: String, found: (unit: IndexUnit, lineOffset: Int))]) {
+    for (path, found) in files {
+      guard let edited = Self.edited(path, found.unit), Self.object(of: found.unit).map({ $0 < edited }) ?? true else {
+        continue
+      }
+      firstEdit[found.unit.module] = min(firstEdit[found.unit.module] ?? .distantFuture, edited)
+    }
+  }
+
+  func state(of path: String, _ unit: IndexUnit) -> CompiledApp.State {
+    guard let edited = Self.edited(path, unit), let written = unit.written else { return .changed }
+    if written < edited { return .changed }
+    guard let object = Self.object(of: unit), object >= edited else { return .failed }
+    if let edit = firstEdit[unit.module], written > edit { return .failed }
+    return written.timeIntervalSince(object) > Self.longestBatch ? .failed : .compiled
+  }
+
+  /// The later date of the file and of its copy.
+  private static func edited(_ path: String, _ unit: IndexUnit) -> Date? {
+    [path, unit.file].compactMap { date(of: URL(fileURLWithPath: $0).resolvingSymlinksInPath().path) }.max()
+  }
+
+  private static func object(of unit: IndexUnit) -> Date? { date(of: unit.output) }
+
+  private static func date(of path: String) -> Date? {
+    (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+  }
+}

@@ -1,0 +1,41 @@
+import CompilerFacts
+import Foundation
+import Testing
+
+/// Sources of a test, compiled by the toolchain's compiler in a folder that is removed with the value.
+final class Compilation: Sendable {
+  let folder: String
+  let toolchain: Toolchain
+
+  var store: String { folder + "/index" }
+
+  init() throws {
+    folder =
+      FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appendingPathComponent("koine-facts-\(UUID().uuidString)").path
+    toolchain = try Toolchain.current()
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+  /// Compiles a module into the folder's index store; modules that were compiled before can be imported.
+  /// - Returns: whether the compiler had no error.
+  @discardableResult func compile(_ module: String, _ files: KeyValuePairs<String, String>) throws -> Bool {
+    for (name, source) in files { try source.write(toFile: path(name), atomically: true, encoding: .utf8) }
+    let process = Process()
+    process.executableURL = toolchain.compiler
+    process.currentDirectoryURL = URL(fileURLWithPath: folder)
+    process.arguments =
+      [
+        "-module-name", module, "-emit-module", "-c", "-enable-batch-mode", "-parse-as-library", "-I", folder,
+        "-index-store-path", store, "-index-ignore-system-modules",
+      ] + files.map(\.key)
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }
+}

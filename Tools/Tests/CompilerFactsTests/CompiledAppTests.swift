@@ -1,0 +1,89 @@
+import CompilerFacts
+import Foundation
+import Testing
+
+@Suite struct CompiledAppTests {
+  private let compilation: Compilation
+
+  init() throws {
+    compilation = try Compilation()
+    try compilation.compile(
+      "Kit",
+      [
+        "Kit.swift": """
+        public protocol CallDelegate { func callDidEnd() }
+        open class Call { public init() {}; open func hangUp() {}; public enum State { case on, off } }
+        """
+      ])
+  }
+
+  private func app(_ files: String..., modules: Set<String> = ["Kit"]) throws -> CompiledApp {
+    let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
+    return try CompiledApp(store, files: files.map(compilation.path), modules: modules)
+  }
+
+  @Test func declarationsKnowTheirModuleOwnersBasesAndOverriddenMembers() throws {
+    try compilation.compile(
+      "App",
+      [
+        "App.swift": """
+        import Kit
+        final class Own: Call, CallDelegate {
+          override func hangUp() {}
+          func callDidEnd() {}
+        }
+        extension Call { func extra() -> State { .on } }
+        """
+      ])
+    let app = try app("App.swift")
+    let own = try #require(app.declarations.types(named: "Own").first)
+    #expect(own.module == "App")
+    #expect(app.declarations.bases(of: own.symbol.usr).map(\.name).sorted() == ["Call", "CallDelegate"])
+    #expect(app.declarations.members(of: own.symbol.usr).map(\.symbol.name).prefix(2) == ["hangUp()", "callDidEnd()"])
+    let witness = try #require(app.declarations.members(of: own.symbol.usr).first { $0.symbol.name == "callDidEnd()" })
+    let overridden = try #require(witness.overridden.first)
+    let requirement = try #require(app.declarations[overridden.usr])
+    #expect(requirement.module == "Kit")
+    #expect(app.declarations.owners(of: requirement.symbol.usr) == ["CallDelegate"])
+    let use = try #require(app.files[0].occurrences.first { $0.symbol.name == "on" })
+    #expect(app.declarations.owners(of: use.symbol.usr) == ["Call", "State"])
+    let call = try #require(app.declarations.types(named: "Call").first)
+    let extra = try #require(app.declarations.members(of: call.symbol.usr).first { $0.symbol.name == "extra()" })
+    #expect(extra.module == "App")
+  }
+
+  @Test func fileThatDoesNotCompileHasNoFacts() throws {
+    try compilation.compile("App", ["One.swift": "func one() { two() }\n", "Two.swift": "func two() {}\n"])
+    #expect(try app("One.swift", "Two.swift").files.map(\.state) == [.compiled, .compiled])
+    Thread.sleep(forTimeInterval: 0.02)
+    let compiles = try compilation.compile(
+      "App", ["One.swift": "func one() { two() }\n", "Two.swift": "func three() {}\n"])
+    #expect(!compiles)
+    let files = try app("One.swift", "Two.swift", "Three.swift").files
+    #expect(files.map(\.state) == [.failed, .failed, .notBuilt])
+    #expect(files.allSatisfy { $0.occurrences.isEmpty })
+  }
+
+  @Test func fileThatWasEditedAfterTheBuildHasNoFacts() throws {
+    try compilation.compile("App", ["One.swift": "func one() {}\n", "Two.swift": "func two() {}\n"])
+    Thread.sleep(forTimeInterval: 0.02)
+    try "func three() {}\n".write(toFile: compilation.path("Two.swift"), atomically: true, encoding: .utf8)
+    #expect(try app("One.swift", "Two.swift").files.map(\.state) == [.compiled, .changed])
+  }
+
+  @Test func copyOfALinuxBuildGivesThePlacesOfItsOriginal() throws {
+    let original = "original/App.swift"
+    try FileManager.default.createDirectory(atPath: compilation.path("original"), withIntermediateDirectories: true)
+    try "func one() {}\n@objc func two() {}\n".write(
+      toFile: compilation.path(original), atomically: true, encoding: .utf8)
+    try compilation.compile(
+      "App",
+      ["App.linux.swift": "#sourceLocation(file: \"\(original)\", line: 1)\nfunc one() {}\nfunc two() {}\n"])
+    let app = try app(original)
+    let file = app.files[0]
+    #expect(file.state == .compiled)
+    #expect(file.compiledPath == compilation.path("App.linux.swift"))
+    let two = try #require(file.occurrences.first { $0.symbol.name == "two()" })
+    #expect(two.location == CodeLocation(file: compilation.path(original), line: 2, column: 6))
+  }
+}
