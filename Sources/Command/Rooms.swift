@@ -19,7 +19,7 @@ struct Rooms: ParsableCommand {
       within --wait, 1 the server cannot do it.
       """,
     subcommands: [
-      ListRooms.self, ShowRoom.self, RemoveParticipant.self, CloseRoom.self, GrantPermissions.self, MuteTrack.self,
+      ListRooms.self, ShowRoom.self, RemoveParticipant.self, CloseRoom.self, GrantPermissions.self, MuteTrack.self, LinkRooms.self,
       RecordRoom.self,
     ])
 }
@@ -226,6 +226,26 @@ struct MuteTrack: RoomsCommand {
     }
     return .mute(selection, participant, room: room)
   }
+}
+
+struct LinkRooms: RoomsCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "link", abstract: "Has the participants of several names of rooms meet in one room.",
+    discussion: """
+      All meet in the room of the first name, such as a meeting of Chime, a stage and an app's own room. A token stays good \
+      for its own name only. Names are linked before anyone joins, and while the server runs.
+      """)
+
+  @Argument(help: "Names of rooms, at least two.") var names: [String]
+  @OptionGroup var options: ControlOptions
+
+  func validate() throws {
+    guard (2...RoomCommand.Limits.links).contains(names.count) else {
+      throw ValidationError("2 to \(RoomCommand.Limits.links) names are needed")
+    }
+  }
+
+  var command: RoomCommand { .link(names) }
 }
 
 struct RecordRoom: RoomsCommand {

@@ -38,6 +38,9 @@ final class Member {
   var keyFrameAllowance = KeyFrameAllowance()
   private var sources: Set<UInt32> = []
 
+  /// The name of the room under which it has come.
+  var entrance = ""
+
   init(
     _ entry: Roster.Entry, client: Client, slot: PeerSlot, room: Room, limits: RouterLimits, at now: Tick
   ) {

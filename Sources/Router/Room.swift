@@ -103,6 +103,7 @@ final class Room {
       isReturning: join.returningTo == epoch, limit: limits.participants, at: now)
     let member = Member(entry, client: client, slot: slot, room: self, limits: limits, at: now)
     slot.member = member
+    member.entrance = join.room
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.insert(member, at: members.lastIndex { $0.entry.order < entry.order }.map { $0 + 1 } ?? 0)
     membersByID[id] = member
@@ -127,11 +128,14 @@ final class Room {
     return member
   }
 
+  /// Whether a member has come by another name of the room.
+  func hasOtherEntrances(than name: String) -> Bool { members.contains { $0.entrance != name && !$0.grants.isHidden } }
+
   // MARK: Events
 
   func report(_ change: RoomEvent.Change, of member: Member) {
     guard let observe, !member.grants.isHidden else { return }
-    observe(RoomEvent(room: name, epoch: epoch, participant: member.id, change))
+    observe(RoomEvent(room: member.entrance, epoch: epoch, participant: member.id, change))
   }
 
   /// Reports that a member receives tracks of another one, or none of them any longer: for its first and last of these.

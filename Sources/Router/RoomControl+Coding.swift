@@ -10,20 +10,23 @@ import KoineSignaling
 //     {"command": "mute", "room": "tea", "participant": "ana", "kind": "microphone"}        or "track": ID
 //     {"command": "record", "room": "tea", "recording": "file", "people": 4, "places": []}
 //     {"command": "stopRecording", "room": "tea", "recording": "file"}
+//     {"command": "link", "rooms": ["tea", "coffee"]}
 
 extension RoomCommand: Codable {
   /// What a command may hold at most; names are bounded by `SignalingLimits.name`.
   package enum Limits {
     package static let places = 8
+    /// Names of rooms that one command links.
+    package static let links = 100
     /// In UTF-8 bytes.
     package static let place = 2_048
     package static let people = 100
   }
 
-  private enum Name: String { case list, show, remove, close, closeAll, grant, mute, record, stopRecording }
+  private enum Name: String { case list, show, remove, close, closeAll, grant, mute, record, stopRecording, link }
 
   fileprivate enum CodingKeys: String, CodingKey {
-    case command, room, participant, ending, allow, deny, track, kind, recording, people, places
+    case command, room, participant, ending, allow, deny, track, kind, recording, people, places, rooms
   }
 
   /// - Throws: `RoomControlError` of the code `malformed`, or `DecodingError`.
@@ -50,6 +53,7 @@ extension RoomCommand: Codable {
       case (true, .some), (false, nil): throw RoomControlError(.malformed, "either “track” or “kind” is needed")
       }
       self = .mute(selection, try fields.name(.participant), room: try fields.name(.room))
+    case .link: self = .link(try fields.roomNames())
     case .record:
       self = .startRecording(try fields.recording(), room: try fields.name(.room))
     case .stopRecording:
@@ -60,10 +64,11 @@ extension RoomCommand: Codable {
   package func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(name.rawValue, forKey: .command)
-    try fields.encodeIfPresent(room, forKey: .room)
+    if case .link = self {} else { try fields.encodeIfPresent(room, forKey: .room) }
     try fields.encodeIfPresent(participant, forKey: .participant)
     switch self {
     case .listRooms, .describe, .close, .closeAllRooms: break
+    case .link(let names): try fields.encode(names, forKey: .rooms)
     case .remove(_, _, let ending): try fields.encode(ending.rawValue, forKey: .ending)
     case .grant(let change, _, _):
       try fields.encode(change.allowed.map(\.rawValue).sorted(), forKey: .allow)
@@ -89,6 +94,7 @@ extension RoomCommand: Codable {
     case .mute: .mute
     case .startRecording: .record
     case .stopRecording: .stopRecording
+    case .link: .link
     }
   }
 
@@ -157,6 +163,17 @@ extension KeyedDecodingContainer {
 }
 
 extension KeyedDecodingContainer<RoomCommand.CodingKeys> {
+  fileprivate func roomNames() throws -> [String] {
+    let names = try decode([String].self, forKey: .rooms)
+    guard (2...RoomCommand.Limits.links).contains(names.count) else {
+      throw RoomControlError(.malformed, "“rooms” has 2 to \(RoomCommand.Limits.links) names")
+    }
+    guard names.allSatisfy({ !$0.isEmpty && $0.utf8.count <= SignalingLimits.name }) else {
+      throw RoomControlError(.malformed, "a name in “rooms” is empty or longer than \(SignalingLimits.name) bytes")
+    }
+    return names
+  }
+
   fileprivate func recording() throws -> RecordingOrder {
     var order = RecordingOrder(try recordingKind(.recording))
     if let people = try decodeIfPresent(Int.self, forKey: .people) {

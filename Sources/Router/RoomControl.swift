@@ -63,11 +63,14 @@ package enum RoomCommand: Hashable, Sendable {
   /// in the room's `ServiceState`.
   case startRecording(RecordingOrder, room: String)
   case stopRecording(RecordingOrder.Kind, room: String)
+  /// Has the participants of several names of rooms meet in the room of the first name. A token stays good for its own name only.
+  case link([String])
 
   /// The room that the command names.
   package var room: String? {
     switch self {
     case .listRooms, .closeAllRooms: nil
+    case .link(let names): names.first
     case .describe(let room), .remove(_, let room, _), .close(let room), .grant(_, _, let room), .mute(_, _, let room),
       .startRecording(_, let room), .stopRecording(_, let room):
       room
@@ -78,7 +81,7 @@ package enum RoomCommand: Hashable, Sendable {
   package var participant: Participant.ID? {
     switch self {
     case .remove(let id, _, _), .grant(_, let id, _), .mute(_, let id, _): id
-    case .listRooms, .closeAllRooms, .describe, .close, .startRecording, .stopRecording: nil
+    case .listRooms, .closeAllRooms, .describe, .close, .startRecording, .stopRecording, .link: nil
     }
   }
 
@@ -86,7 +89,7 @@ package enum RoomCommand: Hashable, Sendable {
   package var isQuery: Bool {
     switch self {
     case .listRooms, .describe: true
-    case .remove, .close, .closeAllRooms, .grant, .mute, .startRecording, .stopRecording: false
+    case .remove, .close, .closeAllRooms, .grant, .mute, .startRecording, .stopRecording, .link: false
     }
   }
 }

@@ -17,6 +17,7 @@ package struct RoomEvent: Hashable, Sendable {
     case renewed(externalID: String?, attributes: [String: String], Grants)
   }
 
+  /// The name under which the participant has come, or wants to come.
   package var room: String
   /// Tells the room from rooms of the same name before and after it; empty for a participant that is refused.
   package var epoch: String

@@ -11,23 +11,24 @@ extension Router {
       outbox.post(.refused(failure), to: client.id)
       reportRefusal(join, verdict, failure)
     case .success(let grants):
-      let id = grants.participantID ?? join.participantID ?? unusedID(in: join.room)
+      let place = rooms.name(of: join.room)
+      let id = grants.participantID ?? join.participantID ?? unusedID(in: place)
       guard grants.mustAsk, !wasAdmitted(join, id: id) else {
         return enter(join, id: id, grants, on: client, at: now)
       }
       let knock = Lobby.Knock(
-        number: lobby.makeNumber(), room: join.room, id: id, join: join, grants: grants, client: client.id, since: now,
-        position: lobby.takePosition(of: id, at: join.room, key: join.resumptionKey) ?? now)
+        number: lobby.makeNumber(), room: place, id: id, join: join, grants: grants, client: client.id, since: now,
+        position: lobby.takePosition(of: id, at: place, key: join.resumptionKey) ?? now)
       guard broadcastLimiter(of: client, at: now).spend(bytes: knock.participant.writtenSize, at: now) else {
         return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: client.id)
       }
-      if let older = lobby.knock(of: id, at: join.room), let waiting = clients[older.client] {
+      if let older = lobby.knock(of: id, at: place), let waiting = clients[older.client] {
         stopWaiting(waiting)
         outbox.post(.ended(.duplicate), to: waiting.id)
       }
       lobby.add(knock)
       outbox.post(.waiting, to: client.id)
-      tellDeciders(.knock(knock.participant, number: knock.number), in: join.room)
+      tellDeciders(.knock(knock.participant, number: knock.number), in: place)
     }
   }
 
@@ -163,7 +164,7 @@ extension Router {
       return .failure(Failure(.forbidden, "“\(name)” is the name of a service"))
     }
     if let failure = takenName(for: join, grants) { return .failure(failure) }
-    if grants.mustAsk, lobby.knocks(at: join.room).count >= configuration.limits.lobby {
+    if grants.mustAsk, lobby.knocks(at: rooms.name(of: join.room)).count >= configuration.limits.lobby {
       return .failure(Failure(.roomFull, "no more than \(configuration.limits.lobby) wait at a time"))
     }
     if let failure = lackOfRoom(for: grants.participantID ?? join.participantID, join, grants) {
@@ -187,7 +188,7 @@ extension Router {
     if grants.participantID == nil, let member = rooms[join.room]?.roster.known(id), !member.isSame(as: join) {
       return Roster.namesake(id, "is in the room")
     }
-    guard let knock = lobby.knock(of: id, at: join.room) else { return nil }
+    guard let knock = lobby.knock(of: id, at: rooms.name(of: join.room)) else { return nil }
     let isSame = join.resumptionKey != nil && clients[knock.client]?.resumptionKey == join.resumptionKey
     return isSame || grants.names(id, insteadOf: knock.grants) ? nil : Roster.namesake(id, "waits already")
   }
@@ -276,6 +277,7 @@ extension Router {
 
   private func room(named name: String, for client: Client, at now: Tick) -> Room? {
     if let room = rooms[name] { return room }
+    let name = rooms.name(of: name)
     let permit = configuration.roomPermit?(client.id)
     guard permit != nil || configuration.roomPermit == nil else { return nil }
     let room = makeRoom(named: name, at: now)

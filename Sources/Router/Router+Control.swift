@@ -34,6 +34,7 @@ extension Router: RoomControl {
       return .room(details(of: try room(named: name), at: now))
     case .remove(let id, let name, let ending):
       let reason = ending.endReason(by: origin, note: note)
+      let name = rooms.name(of: name)
       if let knock = lobby.knock(of: id, at: name), rooms[name]?.member(id) == nil {
         endWaiting(knock, reason)
         break
@@ -41,7 +42,17 @@ extension Router: RoomControl {
       let (room, member) = try member(id, in: name)
       room.remove(member, told: reason, others: .removed, at: now)
       settle(room, at: now)
-    case .close(let name):
+    case .close(let asked):
+      let name = rooms.name(of: asked)
+      if origin.kind == .vendorAPI, let room = rooms[name], room.hasOtherEntrances(than: asked) {
+        // A back end ends the stays that began under its own name of the room, and no others.
+        for knock in lobby.knocks(at: name) where knock.join.room == asked { endWaiting(knock, .roomClosedByService) }
+        for member in room.members where member.entrance == asked {
+          room.remove(member, told: .roomClosedByService, others: .removed, at: now)
+        }
+        settle(room, at: now)
+        break
+      }
       let knocks = lobby.knocks(at: name)
       let reason: EndReason = origin.kind == .vendorAPI ? .roomClosedByService : .roomClosed
       for knock in knocks { endWaiting(knock, reason) }
@@ -62,11 +73,21 @@ extension Router: RoomControl {
       guard !tracks.isEmpty else { throw RoomControlError(.noSuchTrack, "“\(id)” publishes no such track") }
       for track in tracks { room.muteForOwner(track, at: now) }
       settle(room, at: now)
+    case .link(let names):
+      guard rooms.linkCount + names.count <= Self.linkLimit else {
+        throw RoomControlError(.unavailable, "at most \(Self.linkLimit) names of rooms are linked")
+      }
+      if let open = rooms.link(names) {
+        throw RoomControlError(.notPossible, "the room “\(open)” is open: names are linked before anyone joins")
+      }
     case .startRecording(let order, let name): try start(order, in: try room(named: name))
     case .stopRecording(let kind, let name): try stop(kind, in: try room(named: name))
     }
     return .done
   }
+
+  /// Names of rooms that can be linked to others.
+  private static let linkLimit = 100_000
 
   private func room(named name: String) throws(RoomControlError) -> Room {
     // The room that is kept for participants on their way back is there, too.

@@ -14,6 +14,9 @@ package struct RouterConfiguration: Sendable {
   package var attendant: RoomService?
   /// Called once for each command of `RoomControl`, when it has been executed or refused: for the log.
   package var commandExecuted: (@Sendable (RoomRequest, Result<RoomAnswer, RoomControlError>) -> Void)?
+  /// Other names of rooms, such as an app's own: gives the name of the room for a name that a client asks for. Tokens and rules are
+  /// for the name that the client asks for.
+  package var resolveRoom: (@Sendable (String) -> String)?
   /// Called for each event in the rooms, in order, on the router's own thread: it must return at once.
   package var roomEvent: (@Sendable (RoomEvent) -> Void)?
   /// Asked before a client opens a room: nil refuses it, anything else is released with the room.
@@ -99,6 +102,7 @@ package final class Router {
     self.configuration = configuration
     self.random = random
     switchboard = Switchboard(outbox: outbox)
+    rooms.resolve = configuration.resolveRoom
   }
 
   deinit {
