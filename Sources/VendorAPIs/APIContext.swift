@@ -50,6 +50,9 @@ package struct APISettings: Sendable, Equatable {
   /// Events that are kept for each participant of a session.
   package var eventsPerParticipant = 1_000
 
+  /// Rooms on one page of Azure's list.
+  package var azurePage = 100
+
   package init() {}
 }
 

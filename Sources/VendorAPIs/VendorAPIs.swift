@@ -42,7 +42,7 @@ package final class VendorAPIs: APIService {
     access = Lock(configuration.access)
     let context = APIContext(configuration, rules: rules)
     self.context = context
-    let services: [any VendorService] = [ChimeAPI(context), IVSAPI(context)]
+    let services: [any VendorService] = [ChimeAPI(context), IVSAPI(context), AzureAPI(context)]
     self.services = services
     events = RoomEventQueue { event, time in for service in services { await service.observe(event, at: time) } }
     let rules = rules
