@@ -39,28 +39,32 @@ enum ExpectedRows {
 
   private static let hungUp = "A removed attendee and one whose meeting is closed both get audioServerHungup."
   private static let rejected = "A refused credential and a missing permission both give audioAuthenticationRejected."
-  private static let unmuted = "An attendee joins unmuted, and attendeesDidMute follows."
-  private static let tileLater = "A tile follows its attendee, after startRemoteVideo has subscribed to the video."
+  private static let unmuted = "An attendee without a mute callback is not muted; attendeesDidMute may follow."
+  private static let tileLater = "A meeting's tile is added with its first picture."
   private static let patience = "A meeting tries to reconnect for 195 s, the common layer for 75 s."
-  private static let meetingStyle = "Docs/styles/meeting-session.md"
+  private static let mutes = "Docs/porting.md, know which participants are muted"
+  private static let firstPicture = "Docs/porting.md, know that the first picture is drawn"
   private static let meeting = [
     row(.meetingSession, "end", "the app is removed", "endedOrRemoved", "removed", hungUp),
     row(.meetingSession, "end", "the room is closed", "endedOrRemoved", "closed", hungUp),
     row(.meetingSession, "end", "the app joins", "refused", "notPermitted", rejected),
     row(
-      .meetingSession, "people.Bea.muted", "the app joins", .between, "– → no → yes", "– → yes", unmuted, meetingStyle),
+      .meetingSession, "people.Bea.muted", "the app joins", .between, "– → no → yes", "– → yes", unmuted, mutes),
     row(
       .meetingSession, "people.Cleo.muted", "Cleo joins", .between, "– → no → yes → no", "– → yes → no", unmuted,
-      meetingStyle),
+      mutes),
     row(
       .meetingSession, "people.Bea.muted", "Bea gets the network back", .between, "– → no → yes → no", "– → yes → no",
-      unmuted, meetingStyle),
+      unmuted, mutes),
+    row(
+      .meetingSession, "people.Bea.muted", "Bea gets the network back", .between, "– → no", "– → yes → no", unmuted,
+      mutes),
     row(
       .meetingSession, "people.Bea.video", "the app joins", .between, "– → no → yes", "– → yes", tileLater,
-      meetingStyle),
+      firstPicture),
     row(
       .meetingSession, "people.Cleo.video", "the app joins", .between, "– → no → yes", "– → yes", tileLater,
-      meetingStyle),
+      firstPicture),
     row(
       .meetingSession, "the screen shows Bea", "220 s pass", .timing, "– after 189500 ms", "– after 69500 ms", patience,
       "Docs/adopt.md, Outages"),
@@ -72,7 +76,7 @@ enum ExpectedRows {
   private static let refusedOrRemoved =
     "A stage reports refusal, missing permission and removal with the one error 1026."
   private static let streamsLater = "A stage reports the participant first and adds the streams once it has subscribed."
-  private static let stageStyle = "Docs/styles/stage-strategy.md"
+  private static let stageStyle = "Docs/porting.md, choose the received streams"
   private static let stage = [
     row(.stageStrategy, "end", "the app is removed", "refusedOrRemoved", "removed", refusedOrRemoved),
     row(.stageStrategy, "end", "the app joins", "refusedOrRemoved", "notPermitted", refusedOrRemoved),

@@ -26,7 +26,7 @@ enum ReferenceApp: String, CaseIterable, Sendable {
 @MainActor @Suite struct OldAgainstOldTests {
   /// More seeds: `KOINE_ROUNDS=25`, which makes 100 runs of the suite.
   private var seeds: [UInt64] {
-    let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { UInt64($0) } ?? 3
+    let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { UInt64($0) } ?? 2
     return Array(1...rounds)
   }
 

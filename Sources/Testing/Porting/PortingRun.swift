@@ -48,6 +48,7 @@ final class PortingRun<Layer> {
     story = PortingStory(scenario: scenario.id, seed: seed)
     let box = Box()
     let made = try room.enter(as: suite.user) { try make(context) }
+    precondition(type(of: made as Any) is AnyClass, "a call layer is an object of a class")
     box.layer = made
     layer = made
     let (facts, view) = (suite.facts, suite.view)
@@ -124,6 +125,8 @@ final class PortingRun<Layer> {
     case .drop: person.drop()
     case .comeBack:
       try await person.comeBack()
+      let limit = room.now + Self.limit
+      while !person.isInRoom, room.now < limit { await run(for: Self.interval) }
       watcher.watch(person)
     }
   }

@@ -28,7 +28,7 @@ public struct PortingStep: Sendable, Hashable {
     PortingStep(name: "\(seconds(duration)) pass", action: .wait(duration))
   }
 
-  /// The same step under another name, for a step that a row of expected differences must tell from others of its kind.
+  /// Returns this step under another name, for a step that a row of expected differences must tell from others of its kind.
   public func named(_ name: String) -> PortingStep { PortingStep(name: name, action: action) }
 
   fileprivate static func seconds(_ duration: Duration) -> String {
@@ -82,7 +82,7 @@ public enum PersonAction: Sendable, Hashable {
   case send([String])
   /// Loses its network without notice.
   case drop
-  /// Gets its network back, and joins again if the room has dropped it.
+  /// Gets its network back, and joins again if the room has dropped it. The step waits until the person is in the room.
   case comeBack
 
   var name: String {

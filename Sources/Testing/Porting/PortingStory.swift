@@ -22,9 +22,9 @@ public struct PortingStory: Codable, Sendable, Hashable {
     public var changes: [Change] = []
     /// What native people, the server, the app's screen and its loudspeaker show before the step.
     public let outsideBefore: [String: String]
-    /// The same, once settled.
+    /// What native people, the server, the app's screen and its loudspeaker show once settled.
     public var outside: [String: String] = [:]
-    /// Each change of these facts, in order. The suite looks every 250 ms, at the app's screen every 500 ms.
+    /// Each change of what others notice, in order. The suite looks every 250 ms, at the app's screen every 500 ms.
     public var outsideChanges: [Change] = []
     /// Whether the facts have settled within 40 s of the room's time.
     public var hasSettled = true

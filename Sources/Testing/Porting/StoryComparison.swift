@@ -127,8 +127,8 @@ struct StoryComparison {
 
   /// The new layer must leave a clean state, whatever the old layer leaves.
   private mutating func compareEnd() {
-    if let problem = new.problem ?? old.problem {
-      add("the scenario", at: Self.afterCall, .play, old.problem ?? "played", new.problem ?? "played (\(problem))")
+    if old.problem != nil || new.problem != nil {
+      add("the scenario", at: Self.afterCall, .play, old.problem ?? "played", new.problem ?? "played")
     }
     for fact in new.afterCall.keys.sorted() {
       guard let value = new.afterCall[fact], !Self.isClean(fact, value) else { continue }
