@@ -475,6 +475,12 @@ let package = Package(
         "WebRTC", "UIKit", "Combine", "ReplayKit",
       ], swiftSettings: asAppsAre),
     tests(
+      "PortingSuite",
+      of: [
+        "KoineTesting", "Koine", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
+        "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "UIKit", "Combine",
+      ], swiftSettings: asAppsAre),
+    tests(
       "FieldKit",
       of: [
         "KoineTesting", "KoineConformanceKit", "AzureCommunicationCalling", "AzureCommunicationCommon",

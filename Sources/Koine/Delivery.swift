@@ -19,6 +19,8 @@ public final class Delivery: Sendable {
   /// The world that is current while delivered closures run; nil: none. Objects that an app makes in a callback then belong to
   /// the world that called back.
   private let owner: Owner?
+  /// Called after each delivered closure; the same for all deliveries that share a count.
+  private let afterEach: Lock<(@Sendable (World?) -> Void)?>
 
   private final class Owner: Sendable {
     private struct Reference { weak var world: World? }
@@ -44,15 +46,22 @@ public final class Delivery: Sendable {
     dice = Lock(SeededRandom(seed: seed))
     count = Lock((posted: 0, fenced: 0))
     owner = nil
+    afterEach = Lock(nil)
   }
 
   /// The same queue, order and count, for closures that run in the context of the world given to ``setOwner(_:)``.
   init(sharing other: Delivery) {
     (queue, order, mark, dice, count) = (other.queue, other.order, other.mark, other.dice, other.count)
+    afterEach = other.afterEach
     owner = Owner()
   }
 
   func setOwner(_ world: World) { owner?.set(world) }
+
+  /// For test kits: calls `observer` on the queue after each closure that is delivered from now on, here and by the deliveries that share
+  /// this one's count.
+  /// - Parameter observer: gets the world that the closure was delivered to, nil for a delivery without one. Nil: ends the observation.
+  package func observeDeliveries(_ observer: (@Sendable (World?) -> Void)?) { afterEach.withLock { $0 = observer } }
 
   /// Shuffles elements if the delivery's order is `shuffled` (`TestRoom(order:)`). For authors of styles: call it where the
   /// vendor documents no order, such as for two callbacks of one instant, or for the elements of an array made from a set.
@@ -89,6 +98,13 @@ public final class Delivery: Sendable {
     if let owner {
       let closure = work
       work = { World.$current.withValue(owner.world, operation: closure) }
+    }
+    if let observer = afterEach.withLock({ $0 }) {
+      let closure = work
+      work = { [owner] in
+        closure()
+        observer(owner?.world)
+      }
     }
     if let held = Held.ofThread { held.works.append((self, HeldWork(work))) } else { post(work) }
   }

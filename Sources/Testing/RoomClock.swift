@@ -12,8 +12,12 @@ struct RoomClock: Clock {
 
   private let scheduler: Scheduler
   private let delivery: Delivery
+  /// Counts the tasks that sleep on this clock; nil: they are not counted.
+  private let sleepers: SleeperCount?
 
-  init(_ scheduler: Scheduler, _ delivery: Delivery) { (self.scheduler, self.delivery) = (scheduler, delivery) }
+  init(_ scheduler: Scheduler, _ delivery: Delivery, sleepers: SleeperCount? = nil) {
+    (self.scheduler, self.delivery, self.sleepers) = (scheduler, delivery, sleepers)
+  }
 
   var now: Instant { Instant(tick: scheduler.now) }
   var minimumResolution: Duration { .nanoseconds(1) }
@@ -21,6 +25,8 @@ struct RoomClock: Clock {
   /// Woken on the main queue, so that virtual time waits for what a sleeper does there.
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
     let sleeper = Sleeper()
+    sleepers?.add(1)
+    defer { sleepers?.add(-1) }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard sleeper.fallAsleep(continuation) else { return continuation.resume() }

@@ -8,6 +8,8 @@ enum TestDevices {
   private static let guarded = "test-device"
   /// Devices that another program has, as `room/person/kind`.
   private static let busy = Lock<Set<String>>([])
+  /// The number of started devices, by `room/person/kind`.
+  private static let running = Lock<[String: Int]>([:])
 
   private static let registered: Void = {
     Devices.register(microphone: sparseTone) { argument throws(DeviceError) in
@@ -46,7 +48,22 @@ enum TestDevices {
     busy.withLock { busy in if isBusy { busy.insert(place) } else { busy.remove(place) } }
   }
 
-  static func forget(room: String) { busy.withLock { $0 = $0.filter { !$0.hasPrefix(room + "/") } } }
+  static func forget(room: String) {
+    busy.withLock { $0 = $0.filter { !$0.hasPrefix(room + "/") } }
+    running.withLock { $0 = $0.filter { !$0.key.hasPrefix(room + "/") } }
+  }
+
+  /// Whether a camera or a microphone of a person's machine runs.
+  static func isRunning(_ kind: Machine.Kind, room: String, person: String) -> Bool {
+    running.withLock { ($0["\(room)/\(person)/\(kind.rawValue)"] ?? 0) > 0 }
+  }
+
+  fileprivate static func count(_ change: Int, at place: String) {
+    running.withLock { running in
+      let number = (running[place] ?? 0) + change
+      running[place] = number > 0 ? number : nil
+    }
+  }
 
   fileprivate static func checkFree(_ place: String) throws(DeviceError) {
     guard busy.withLock({ $0.contains(place) }) else { return }
@@ -57,32 +74,63 @@ enum TestDevices {
   static func loudspeaker(room: String, person: String) -> String { "\(loudspeaker):\(room)/\(person)" }
 }
 
+/// Counts a device among the running ones of its machine, while it runs.
+private final class RunningMark: Sendable {
+  private let place: String
+  private let isOn = Lock(false)
+
+  init(at place: String) { self.place = place }
+  deinit { set(false) }
+
+  func set(_ isOn: Bool) {
+    let hasChanged = self.isOn.withLock { present in
+      defer { present = isOn }
+      return present != isOn
+    }
+    if hasChanged { TestDevices.count(isOn ? 1 : -1, at: place) }
+  }
+}
+
 private final class GuardedCamera: VideoSource {
   private let camera: any VideoSource
   private let place: String
+  private let mark: RunningMark
 
-  init(_ camera: any VideoSource, at place: String) { (self.camera, self.place) = (camera, place) }
+  init(_ camera: any VideoSource, at place: String) {
+    (self.camera, self.place, mark) = (camera, place, RunningMark(at: place))
+  }
 
   var format: VideoFormat { camera.format }
   func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) throws {
     try TestDevices.checkFree(place)
     try camera.start(on: lane, deliver: deliver)
+    mark.set(true)
   }
-  func stop() { camera.stop() }
+  func stop() {
+    camera.stop()
+    mark.set(false)
+  }
 }
 
 private final class GuardedMicrophone: AudioSource {
   private let microphone: any AudioSource
   private let place: String
+  private let mark: RunningMark
 
-  init(_ microphone: any AudioSource, at place: String) { (self.microphone, self.place) = (microphone, place) }
+  init(_ microphone: any AudioSource, at place: String) {
+    (self.microphone, self.place, mark) = (microphone, place, RunningMark(at: place))
+  }
 
   var channels: Int { microphone.channels }
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws {
     try TestDevices.checkFree(place)
     try microphone.start(on: lane, deliver: deliver)
+    mark.set(true)
   }
-  func stop() { microphone.stop() }
+  func stop() {
+    microphone.stop()
+    mark.set(false)
+  }
 }
 
 /// A tone of which only each tenth block is given: enough for stamps, at a tenth of the work.

@@ -1,4 +1,4 @@
-import Koine
+package import Koine
 package import KoineRouter
 public import KoineSimulatedNetwork
 
@@ -25,5 +25,19 @@ extension EmbeddedBackend {
     of room: String, _ completion: @escaping @Sendable (RouterStatistics, [ForwardingStatistics]) -> Void
   ) {
     host.routerStatistics(of: room, completion)
+  }
+
+  /// A participant in the router's roster of a room.
+  package struct RosterMember: Sendable, Hashable {
+    package let id: Koine.Participant.ID
+    package let name: String
+    /// The kinds of the tracks that the participant publishes and that are not muted.
+    package let sending: Set<Track.Kind>
+  }
+
+  /// The router's roster of a room in the order of joining, without hidden participants, and empty for a room that does not exist.
+  /// `completion` is called on the network loop.
+  package func roster(of room: String, _ completion: @escaping @Sendable ([RosterMember]) -> Void) {
+    host.roster(of: room, completion)
   }
 }

@@ -1,3 +1,4 @@
+import Koine
 import KoineBase
 import KoinePeer
 import KoineRoomClient
@@ -67,6 +68,21 @@ extension EmbeddedRouterHost {
 
   /// The origin of commands that tests and demos give.
   private static let test = CommandOrigin(.test, "embedded")
+
+  func roster(of room: String, _ completion: @escaping @Sendable ([EmbeddedBackend.RosterMember]) -> Void) {
+    post { host in
+      let request = RoomRequest(.describe(room: room), by: Self.test)
+      guard let router = host.router, case .success(.room(let details)) = router.execute(request, at: host.loop.now)
+      else {
+        return completion([])
+      }
+      completion(
+        details.participants.filter { !$0.isHidden }.map { member in
+          let sending = member.tracks.filter { !$0.isMuted }.compactMap { Track.Kind(rawValue: $0.kind) }
+          return EmbeddedBackend.RosterMember(id: member.id, name: member.name, sending: Set(sending))
+        })
+    }
+  }
 
   func remove(_ participant: String, from room: String) {
     post { $0.router?.execute(RoomRequest(.remove(participant, room: room), by: Self.test), at: $0.loop.now) }

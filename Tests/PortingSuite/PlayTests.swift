@@ -1,0 +1,62 @@
+import KoineTesting
+import Testing
+
+/// Runs that cannot be compared to their end, and actions that throw.
+@MainActor @Suite struct PlayTests {
+  private struct JoinRefused: Error {}
+
+  private final class Counter { var value = 0 }
+
+  private func suite(
+    new: @escaping @MainActor @Sendable (PortingContext) throws -> any CallLayer = { NativeLayer(in: $0, .init()) },
+    facts: @escaping @MainActor @Sendable (any CallLayer) -> CallFacts = { $0.facts },
+    join: @escaping @MainActor @Sendable (any CallLayer) throws -> Void = { $0.join() }
+  ) -> PortingSuite<any CallLayer> {
+    PortingSuite(
+      old: { NativeLayer(in: $0, .init()) }, new: new, facts: facts,
+      actions: CallActions(join: join, leave: { $0.leave() }))
+  }
+
+  private let alone = PortingScenario("alone", "The app is alone.", [.app(.join), .app(.leave)])
+
+  @Test func factsThatNeverSettleFailAlthoughBothLayersShowThem() async {
+    let reads = Counter()
+    let report = await suite(facts: { layer in
+      reads.value += 1
+      var facts = layer.facts
+      facts.own["reads"] = "\(reads.value)"
+      return facts
+    }).run([alone], seeds: [1])
+    let play = report.differences.filter { $0.comparison == .play }
+    #expect(play.map(\.step) == ["the app joins", "the app leaves"])
+    #expect(play.map(\.new) == ["not within 40 s", "not within 40 s"])
+  }
+
+  @Test func errorOfAnActionIsAFactOfItsStep() async {
+    let joins = Counter()
+    let report = await suite(join: { layer in
+      joins.value += 1
+      if joins.value == 1 { layer.join() } else { throw JoinRefused() }
+    }).run([alone], seeds: [1])
+    let thrown = report.differences.first { $0.fact == "thrown" }
+    #expect(thrown?.step == "the app joins")
+    #expect(thrown?.comparison == .settled)
+    #expect(thrown?.new == "JoinRefused()")
+    #expect(!report.differences.contains { $0.fact == "thrown" && $0.step == "the app leaves" })
+  }
+
+  @Test func layerThatIsNotMadeFailsTheReport() async {
+    let report = await suite(new: { _ in throw JoinRefused() }).run([alone], seeds: [1])
+    #expect(report.differences.map(\.fact) == ["the scenario"])
+    #expect(report.differences.first?.new.contains("JoinRefused") == true)
+    #expect(!report.isEqual)
+  }
+
+  @Test func scenariosWithoutTheAppsActionsAreListedAndNothingPlayedIsNoProof() async throws {
+    let share = try #require(PortingScenario.all.first { $0.id == "share" })
+    let report = await suite().run([share], seeds: [1])
+    #expect(report.notPlayed == ["share"])
+    #expect(report.runs.isEmpty)
+    #expect(!report.isEqual)
+  }
+}
