@@ -22,8 +22,11 @@ enum ReferenceApp: String, CaseIterable, Sendable {
   @MainActor var actions: CallActions<any CallLayer> { self == .stageStrategy ? Actions.ofStage : Actions.all }
 }
 
+/// Whole runs take some 20 minutes of CPU: Scripts/check-ports has them run.
+let hasTimeForWholeRuns = ProcessInfo.processInfo.environment["KOINE_PORTS"] == "1"
+
 /// A layer against itself: every run must be equal, whatever the seed.
-@MainActor @Suite struct OldAgainstOldTests {
+@MainActor @Suite(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports")) struct OldAgainstOldTests {
   /// More seeds: `KOINE_ROUNDS=25`, which makes 100 runs of the suite.
   private var seeds: [UInt64] {
     let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { UInt64($0) } ?? 2

@@ -3,7 +3,7 @@ import KoineTesting
 import Testing
 
 /// Each reference app against a layer written by hand over the common layer. All differences are documented behaviour of the vendors.
-@MainActor @Suite struct PortTests {
+@MainActor @Suite(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports")) struct PortTests {
   @Test(arguments: ReferenceApp.allCases) func handWrittenLayerDiffersInDocumentedBehaviourOnly(
     _ app: ReferenceApp
   ) async throws {

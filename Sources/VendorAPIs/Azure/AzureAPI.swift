@@ -42,7 +42,9 @@ struct AzureAPI: VendorService {
     }
     response.headers.append(("x-ms-request-id", context.identifiers.requestID()))
     response.headers.append(("api-supported-versions", "2021-03-07, 2022-06-01, 2022-10-01, 2023-10-01, 2025-03-13"))
-    if let id = request.header("x-ms-client-request-id"), id.utf8.count <= 128, id.utf8.allSatisfy({ (33...126).contains($0) }) {
+    if let id = request.header("x-ms-client-request-id"), id.utf8.count <= 128,
+      id.utf8.allSatisfy({ (33...126).contains($0) })
+    {
       response.headers.append(("x-ms-client-request-id", id))
     }
     return response

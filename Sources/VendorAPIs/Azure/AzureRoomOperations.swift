@@ -93,9 +93,10 @@ extension AzureAPI {
       }
       if let known { room.id = known.id }
     }
-    let written = try await stored { [room] () throws(RegistryError) in
-      try await context.registry.create(room.key, room)
-    } ?? room
+    let written =
+      try await stored { [room] () throws(RegistryError) in
+        try await context.registry.create(room.key, room)
+      } ?? room
     var response = Self.json(201, answer(written))
     response.headers += [("Repeatability-Result", "accepted"), ("Location", written.id)]
     return response
