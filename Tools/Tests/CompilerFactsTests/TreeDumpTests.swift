@@ -1,5 +1,6 @@
 import CompilerFacts
 import Foundation
+import TestSupport
 import Testing
 
 /// The facts of the compiler's JSON format on which `TreeDump` relies. A compiler that changes one of them fails the test with its name.
