@@ -25,13 +25,20 @@ public struct Seam: Sendable {
   ///   - type: the class's name.
   ///   - name: the protocol's name; the class's with `Protocol` by default.
   ///   - facts: the types of a module.
-  /// - Throws: `FactsFailure` if the class cannot be found, or a file of its module is not compiled.
+  /// - Throws: `FactsFailure` if the class cannot be found, no other code uses it, the app has a type with the protocol's name, or a file of
+  ///   the module is not compiled.
   public init(
     of type: String, in app: CompiledApp, name: String? = nil,
     facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) {
     let callClass = try CallClass(named: type, in: app, facts: facts)
     let protocolName = name ?? callClass.name.replacing(".", with: "") + "Protocol"
+    if let other = app.declarations.types(named: protocolName).first(where: { $0.module == callClass.type.module }) {
+      throw FactsFailure("the app has a type '\(protocolName)' (\(other.location)); choose another name with --name")
+    }
+    guard !callClass.uses.isEmpty else {
+      throw FactsFailure("no other code uses a member of '\(callClass.name)'")
+    }
     var (members, requirements): ([Declarations.Declaration], [Requirement]) = ([], [])
     var inexpressible: [String] = []
     let writer = RequirementWriter(callClass: callClass)

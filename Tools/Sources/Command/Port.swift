@@ -21,7 +21,7 @@ struct SeamCommand: ParsableCommand {
     abstract: "Writes a protocol of the call class's members that the app's other code uses.",
     discussion: """
       The new file has the protocol and an extension by which the class conforms to it; no other file changes. The command checks the \
-      file's types beside the app's. The report lists the vendor types that other code sees through the class, and uses that a protocol \
+      file's types beside the app's. It writes a seam once: if the app has a protocol of that name, it stops. The report lists the vendor types that other code sees through the class, and uses that a protocol \
       cannot express, with places and reasons. Without --output the file is printed, and the report goes to the standard error.
 
       Exit code: 0; 1 if the new file does not compile beside the app; 66 if there are no sources, no build or no such class.
@@ -45,17 +45,13 @@ struct SeamCommand: ParsableCommand {
     let seam: Seam
     let outcome: CompileCommand.Outcome
     do {
-      let excluded = output.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
       let sources = try AppSources(path: path)
       let build = try self.build.require(around: path, sources)
       let toolchain = try Toolchain.current()
-      let app = build.app.leaving(out: excluded)
-      let command = { (module: String) throws(FactsFailure) -> CompileCommand in
-        let command = try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
-        return command.with(
-          files: command.files.filter { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path != excluded })
+      let command = { (module: String) throws(FactsFailure) in
+        try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
       }
-      seam = try Seam(of: type, in: app, name: name) { module throws(FactsFailure) in
+      seam = try Seam(of: type, in: build.app, name: name) { module throws(FactsFailure) in
         try TreeDump(try command(module), toolchain: toolchain)
       }
       outcome = try seam.typecheck(beside: try command(seam.module))

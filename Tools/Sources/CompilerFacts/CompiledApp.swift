@@ -36,7 +36,7 @@ public struct CompiledApp: Sendable {
     public let occurrences: [IndexOccurrence]
   }
 
-  public private(set) var files: [File]
+  public let files: [File]
   /// Declarations of the app's modules, and of those other modules that were asked for.
   public let declarations: Declarations
 
@@ -77,15 +77,6 @@ public struct CompiledApp: Sendable {
   public let builtModules: Set<String>
 
   public func file(_ path: String) -> File? { files.first { $0.path == path } }
-
-  /// The app without one of its files.
-  /// - Parameter path: behind links; nil for none.
-  public func leaving(out path: String?) -> CompiledApp {
-    guard let path else { return self }
-    var app = self
-    app.files.removeAll { URL(fileURLWithPath: $0.path).resolvingSymlinksInPath().path == path }
-    return app
-  }
 
   /// Whether the index has facts about any of the files.
   public var hasFacts: Bool { files.contains { $0.state == .compiled } }

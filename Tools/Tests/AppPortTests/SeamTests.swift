@@ -189,11 +189,19 @@ import Testing
   }
 
   @Test func unsuitableTypesAreReported() throws {
-    let (app, command) = try app("class Model {}\nstruct Values {}\n", "let model = Model()\n")
+    let (app, command) = try app(
+      """
+      class Model {}
+      struct Values {}
+      final class Taken { func leave() {} }
+      protocol TakenProtocol {}
+      """, "func show(_ model: Model, _ taken: Taken) { taken.leave() }\n")
     let toolchain = compilation.toolchain
     for (name, message) in [
       ("Nothing", "there is no type 'Nothing' in the compiled files"),
       ("Values", "'Values' is not a class; a seam is for the class that owns the calls"),
+      ("Model", "no other code uses a member of 'Model'"),
+      ("Taken", "choose another name with --name"),
     ] {
       let error = #expect(throws: FactsFailure.self) {
         _ = try Seam(of: name, in: app) { _ throws(FactsFailure) in try TreeDump(command, toolchain: toolchain) }
