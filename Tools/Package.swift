@@ -44,17 +44,26 @@ let package = Package(
     .target(
       name: "AppCheck", dependencies: ["CompilerFacts", .product(name: "KoinePorting", package: "koine")],
       swiftSettings: reading, linkerSettings: linking),
+    .target(
+      name: "AppPort",
+      dependencies: ["AppCheck", "CompilerFacts", .product(name: "KoinePorting", package: "koine")],
+      swiftSettings: reading, linkerSettings: linking),
     .executableTarget(
       name: "koine-tools",
       dependencies: [
-        "AppCheck", "CompilerFacts", .product(name: "KoinePorting", package: "koine"),
+        "AppCheck", "AppPort", "CompilerFacts", .product(name: "KoinePorting", package: "koine"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Sources/Command", swiftSettings: reading),
-    .testTarget(name: "CompilerFactsTests", dependencies: ["CompilerFacts"], swiftSettings: settings),
+    .target(
+      name: "TestSupport", dependencies: ["CompilerFacts"], path: "Tests/TestSupport", swiftSettings: settings),
+    .testTarget(
+      name: "CompilerFactsTests", dependencies: ["CompilerFacts", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "AppCheckTests",
       dependencies: ["AppCheck", "CompilerFacts", "koine-tools", .product(name: "KoinePorting", package: "koine")],
       swiftSettings: reading),
+    .testTarget(
+      name: "AppPortTests", dependencies: ["AppPort", "CompilerFacts", "TestSupport"], swiftSettings: reading),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -32,6 +32,20 @@ struct Linux: ParsableCommand {
   func run() throws { throw try ExternalTools.replaceProcess(with: ["linux"] + arguments) }
 }
 
+/// `koine port`: as `koine check`, in the same program.
+struct Port: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Prepares an app's calls for another style.",
+    discussion:
+      "Build it once, in the checkout of Koine: swift build --package-path Tools. `koine port --help` then lists its commands."
+  )
+
+  @Argument(parsing: .captureForPassthrough, help: "Its arguments.")
+  var arguments: [String] = []
+
+  func run() throws { throw try ExternalTools.replaceProcess(with: ["port"] + arguments) }
+}
+
 /// The programs of the package in `Tools`, which replace this process.
 enum ExternalTools {
   private static let name = "koine-tools"

@@ -7,6 +7,6 @@ struct KoineCommand: AsyncParsableCommand {
     commandName: "koine", abstract: "Real-time calls in four vendors' words.", version: "0.1.0",
     subcommands: [
       Demo.self, Conformance.self, Serve.self, Rooms.self, CredentialsCommand.self, Record.self, Token.self, Map.self,
-      Check.self, Linux.self,
+      Check.self, Linux.self, Port.self,
     ])
 }

@@ -4,10 +4,10 @@ import KoinePorting
 /// A build of an app's sources, as far as there is one.
 public struct AppBuild: Sendable {
   /// The index store.
-  let index: String?
-  let app: CompiledApp?
+  public let index: String?
+  public let app: CompiledApp?
   /// Why there is no index to read.
-  let reason: String?
+  public let reason: String?
   private let numbers: [String: Int]
 
   private init(index: String?, app: CompiledApp?, reason: String?) {

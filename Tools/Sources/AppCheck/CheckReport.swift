@@ -142,14 +142,3 @@ public struct CheckReport: Sendable {
     }
   }
 }
-
-extension CompiledApp.State {
-  var explanation: String {
-    switch self {
-    case .compiled: "compiled"
-    case .notBuilt: "not part of the build"
-    case .changed: "edited after the build"
-    case .failed: "does not compile: the last build has no object file of it"
-    }
-  }
-}

@@ -23,4 +23,15 @@ struct BuildOptions: ParsableArguments {
     guard let named else { return .found(around: path, of: sources) }
     return try AppBuild(of: sources, index: named, toolchain: try Toolchain.current())
   }
+
+  /// - Throws: `FactsFailure` if there is no build.
+  func require(
+    around path: String, _ sources: AppSources
+  ) throws(FactsFailure) -> (app: CompiledApp, index: String) {
+    let build = try find(around: path, sources)
+    guard let app = build.app, let index = build.index else {
+      throw FactsFailure("\(build.reason ?? "there is no build"); build the app first, or name its build with --build")
+    }
+    return (app, index)
+  }
 }

@@ -5,5 +5,5 @@ import ArgumentParser
 struct KoineTools: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "koine", abstract: "Tools for people that bring an app to Koine.",
-    subcommands: [Check.self, Linux.self])
+    subcommands: [Check.self, Linux.self, Port.self])
 }

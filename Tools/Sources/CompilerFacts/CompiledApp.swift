@@ -11,6 +11,16 @@ public struct CompiledApp: Sendable {
     case changed
     /// The last build has written no object file for it.
     case failed
+
+    /// Why a file has no facts, as a part of a message.
+    public var explanation: String {
+      switch self {
+      case .compiled: "compiled"
+      case .notBuilt: "not part of the build"
+      case .changed: "edited after the build"
+      case .failed: "does not compile: the last build has no object file of it"
+      }
+    }
   }
 
   public struct File: Sendable {
@@ -20,6 +30,8 @@ public struct CompiledApp: Sendable {
     public let module: String?
     /// The file that the compiler read: `path` itself, or its copy (`koine linux`).
     public let compiledPath: String?
+    /// Add it to a line of `compiledPath` to get the line of `path`.
+    public let lineOffset: Int
     /// The file's symbols, at places of the file itself; empty unless it is compiled.
     public let occurrences: [IndexOccurrence]
   }
@@ -40,16 +52,19 @@ public struct CompiledApp: Sendable {
     var declarations = Declarations()
     self.files = try matched.map { (path, found) throws(FactsFailure) in
       guard let (unit, lineOffset) = found else {
-        return File(path: path, state: .notBuilt, module: nil, compiledPath: nil, occurrences: [])
+        return File(path: path, state: .notBuilt, module: nil, compiledPath: nil, lineOffset: 0, occurrences: [])
       }
       let state = freshness.state(of: path, unit)
       guard state == .compiled else {
-        return File(path: path, state: state, module: unit.module, compiledPath: unit.file, occurrences: [])
+        return File(
+          path: path, state: state, module: unit.module, compiledPath: unit.file, lineOffset: lineOffset,
+          occurrences: [])
       }
       let occurrences = try store.occurrences(in: unit).map { $0.moved(to: path, by: lineOffset) }
       declarations.add(occurrences, of: unit.module)
       return File(
-        path: path, state: .compiled, module: unit.module, compiledPath: unit.file, occurrences: occurrences)
+        path: path, state: .compiled, module: unit.module, compiledPath: unit.file, lineOffset: lineOffset,
+        occurrences: occurrences)
     }
     for unit in units where modules.contains(unit.module) {
       declarations.add(try store.occurrences(in: unit), of: unit.module)

@@ -15,6 +15,10 @@ public struct Declarations: Sendable {
   private var declarations: [String: Declaration] = [:]
   /// Superclasses and protocols of types, by the types' identifiers.
   private var bases: [String: [IndexSymbol]] = [:]
+  /// The types that extensions extend, by the extensions' identifiers.
+  private var extendedTypes: [String: String] = [:]
+  /// The properties of getters, setters and observers.
+  private var properties: [String: String] = [:]
 
   public init() {}
 
@@ -22,13 +26,19 @@ public struct Declarations: Sendable {
   public mutating func add(_ occurrences: [IndexOccurrence], of module: String) {
     var extended: [String: IndexSymbol] = [:]
     for occurrence in occurrences where occurrence.roles.contains(.extendedBy) {
-      for addition in occurrence.related(.extendedBy) { extended[addition.usr] = occurrence.symbol }
+      for addition in occurrence.related(.extendedBy) {
+        extended[addition.usr] = occurrence.symbol
+        extendedTypes[addition.usr] = occurrence.symbol.usr
+      }
     }
     // The index calls members of an extension the extension's, and also its conformances.
     let type = { (symbol: IndexSymbol) in symbol.kind == .extension ? extended[symbol.usr] ?? symbol : symbol }
     for occurrence in occurrences {
       if occurrence.roles.contains(.baseOf) {
         for derived in occurrence.related(.baseOf) { bases[type(derived).usr, default: []].append(occurrence.symbol) }
+      }
+      if occurrence.symbol.isAccessor, let property = occurrence.related(.accessorOf).first {
+        properties[occurrence.symbol.usr] = property.usr
       }
       guard !occurrence.roles.isDisjoint(with: [.definition, .declaration]), !occurrence.symbol.isAccessor,
         occurrence.symbol.kind != .extension
@@ -73,5 +83,29 @@ public struct Declarations: Sendable {
   /// Types by their name, without the types around them.
   public func types(named name: String) -> [Declaration] {
     declarations.values.filter { $0.symbol.name == name && $0.symbol.kind.isType }.sorted { $0.location < $1.location }
+  }
+
+  /// Whether a use is in the code of a type: of its members, of its extensions and conformances, of types inside it, and of its subclasses.
+  public func isInside(_ occurrence: IndexOccurrence, _ type: String) -> Bool {
+    var symbols = occurrence.related([.containedBy, .calledBy, .childOf, .baseOf, .extendedBy]).map(\.usr)
+    var seen: Set<String> = []
+    while let usr = symbols.popLast() {
+      guard seen.insert(usr).inserted else { continue }
+      if usr == type || bases(of: usr).contains(where: { $0.usr == type }) { return true }
+      symbols += [properties[usr], extendedTypes[usr], declarations[usr]?.owner?.usr].compactMap { $0 }
+    }
+    return false
+  }
+
+  /// A declaration's name with its module and the types around it: `VideoSDKRTC.Meeting`.
+  public func qualifiedName(of usr: String) -> String? {
+    declarations[usr].map { ([$0.module] + owners(of: usr) + [$0.symbol.name]).joined(separator: ".") }
+  }
+
+  /// All types, by their qualified names.
+  public func typesByQualifiedName() -> [String: Declaration] {
+    Dictionary(
+      declarations.values.filter { $0.symbol.kind.isType && $0.symbol.kind != .alias }
+        .map { (qualifiedName(of: $0.symbol.usr) ?? "", $0) }, uniquingKeysWith: { one, _ in one })
   }
 }

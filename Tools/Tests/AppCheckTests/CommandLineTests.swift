@@ -91,4 +91,31 @@ final class Folder: Sendable {
         "koine check: the build folder '.' has no index store; only debug builds have one: swift build", "code 66",
       ])
   }
+
+  @Test func portCommandsNeedABuild() throws {
+    let missing = "the app's package has no debug build; build the app first, or name its build with --build"
+    #expect(try lines("port sites .") == ["koine port sites: \(missing)", "code 66"])
+    #expect(try lines("port seam . Model") == ["koine port seam: \(missing)", "code 66"])
+  }
+
+  @Test func portCommandsReportFilesThatAreNotCompiled() throws {
+    let compilation = try Compilation()
+    try compilation.compileVideoSDK()
+    try compilation.compile("App", ["App.swift": "import VideoSDKRTC\nfunc f(_ m: Meeting) { m.muteMic() }\n"])
+    let path = compilation.folder.file("App.swift")
+    let store = compilation.folder.file("index")
+    let sites = try lines("port sites \(path) --index \(store)")
+    #expect(sites.first == "\(path): 2 call sites: 2 of event listener; 1 of 1 files compiled")
+    #expect(sites.last == "code 0")
+    Thread.sleep(forTimeInterval: 0.02)
+    try "class Model {}\n".write(toFile: path, atomically: true, encoding: .utf8)
+    let changed = try lines("port sites \(path) --index \(store)")
+    #expect(changed.contains("  \(path): edited after the build"))
+    #expect(changed.last == "code 1")
+    #expect(
+      try lines("port seam \(path) Model --index \(store)") == [
+        "koine port seam: there is no type 'Model' in the compiled files", "  \(path): edited after the build",
+        "code 66",
+      ])
+  }
 }

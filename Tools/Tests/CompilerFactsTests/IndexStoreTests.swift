@@ -1,5 +1,6 @@
 import CompilerFacts
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct IndexStoreTests {

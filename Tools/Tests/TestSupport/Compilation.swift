@@ -1,15 +1,14 @@
-import CompilerFacts
+public import CompilerFacts
 import Foundation
-import Testing
 
 /// Sources of a test, compiled by the toolchain's compiler in a folder that is removed with the value.
-final class Compilation: Sendable {
-  let folder: String
-  let toolchain: Toolchain
+public final class Compilation: Sendable {
+  public let folder: String
+  public let toolchain: Toolchain
 
-  var store: String { folder + "/index" }
+  public var store: String { folder + "/index" }
 
-  init() throws {
+  public init() throws {
     folder =
       FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
       .appendingPathComponent("koine-facts-\(UUID().uuidString)").path
@@ -19,11 +18,11 @@ final class Compilation: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  func path(_ name: String) -> String { "\(folder)/\(name)" }
+  public func path(_ name: String) -> String { "\(folder)/\(name)" }
 
   /// Compiles a module into the folder's index store; modules that were compiled before can be imported.
   /// - Returns: whether the compiler had no error.
-  @discardableResult func compile(_ module: String, _ files: KeyValuePairs<String, String>) throws -> Bool {
+  @discardableResult public func compile(_ module: String, _ files: KeyValuePairs<String, String>) throws -> Bool {
     for (name, source) in files { try source.write(toFile: path(name), atomically: true, encoding: .utf8) }
     let process = Process()
     process.executableURL = toolchain.compiler

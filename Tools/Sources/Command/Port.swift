@@ -1,0 +1,102 @@
+import AppCheck
+import AppPort
+import ArgumentParser
+import CompilerFacts
+import Foundation
+
+/// Help for porting an app's calls to another style.
+struct Port: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Prepares an app's calls for another style.",
+    discussion: """
+      Both commands read the compiler's index, so build the app first: swift build. A file that was edited after the build, or does not \
+      compile, is reported.
+      """, subcommands: [SeamCommand.self, SitesCommand.self])
+}
+
+/// Writes a protocol in front of the call class.
+struct SeamCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "seam",
+    abstract: "Writes a protocol of the call class's members that the app's other code uses.",
+    discussion: """
+      The new file has the protocol and an extension by which the class conforms to it; no other file changes. The command checks the \
+      file's types beside the app's. It writes a seam once: if the app has a protocol of that name, it stops. The report lists the vendor types that other code sees through the class, and uses that a protocol \
+      cannot express, with places and reasons. Without --output the file is printed, and the report goes to the standard error.
+
+      Exit code: 0; 1 if the new file does not compile beside the app; 66 if there are no sources, no build or no such class.
+      """)
+
+  @Argument(help: "A folder of the app's Swift files.")
+  var path: String
+
+  @Argument(help: "The class that owns the SDK's objects.")
+  var type: String
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "file"))
+  var output: String?
+
+  @Option(help: ArgumentHelp("The protocol's name. Default: the class's name and Protocol.", valueName: "name"))
+  var name: String?
+
+  @OptionGroup var build: BuildOptions
+
+  func run() throws {
+    let seam: Seam
+    let outcome: CompileCommand.Outcome
+    do {
+      let sources = try AppSources(path: path)
+      let build = try self.build.require(around: path, sources)
+      let toolchain = try Toolchain.current()
+      let command = { (module: String) throws(FactsFailure) in
+        try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
+      }
+      seam = try Seam(of: type, in: build.app, name: name) { module throws(FactsFailure) in
+        try TreeDump(try command(module), toolchain: toolchain)
+      }
+      outcome = try seam.typecheck(beside: try command(seam.module))
+      if let output, outcome.succeeded { try seam.source.write(toFile: output, atomically: true, encoding: .utf8) }
+    } catch {
+      try FileHandle.standardError.write(contentsOf: Data("koine port seam: \(error)\n".utf8))
+      throw ExitCode(66)
+    }
+    let result = outcome.succeeded ? "The new file compiles beside the app." : "The new file does not compile:"
+    let report = ([seam.report, "", result] + outcome.errors).joined(separator: "\n")
+    if let output {
+      print(report + (outcome.succeeded ? "\nWritten to \(output)." : "\nNothing is written."))
+    } else {
+      print(seam.source)
+      try FileHandle.standardError.write(contentsOf: Data((report + "\n").utf8))
+    }
+    if !outcome.succeeded { throw ExitCode(1) }
+  }
+}
+
+/// Counts the call sites.
+struct SitesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sites",
+    abstract: "Counts the places at which an app's code uses symbols of the vendors' modules.",
+    discussion: """
+      A place counts once, also where a type and its initializer stand there. Imports do not count.
+
+      Exit code: 0; 1 if a file is not compiled; 66 if there are no sources or no build.
+      """)
+
+  @Argument(help: "A Swift file, or a folder of Swift files.")
+  var path: String
+
+  @OptionGroup var build: BuildOptions
+
+  func run() throws {
+    let sites: VendorSites
+    do {
+      sites = VendorSites(try build.require(around: path, try AppSources(path: path)).app)
+    } catch {
+      try FileHandle.standardError.write(contentsOf: Data("koine port sites: \(error)\n".utf8))
+      throw ExitCode(66)
+    }
+    print(sites.text(for: path))
+    if !sites.uncompiled.isEmpty { throw ExitCode(1) }
+  }
+}
