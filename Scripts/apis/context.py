@@ -139,8 +139,9 @@ class App:
 class Context:
     """One served room server, and where its APIs are reached."""
 
-    def __init__(self, programs, endpoint, backend, credentials, rooms, out, is_short):
-        self.programs, self.endpoint, self.backend, self.credentials = programs, endpoint, backend, credentials
+    def __init__(self, programs, endpoint, backend, credentials_file, rooms, out, is_short):
+        self.programs, self.endpoint, self.backend = programs, endpoint, backend
+        self.credentials_file, self.credentials = credentials_file, json.loads(credentials_file.read_text())
         self.rooms, self.out, self.is_short = rooms, out, is_short
         self.counted = 0
 

@@ -1,0 +1,171 @@
+"""Azure Communication Services, Identity and Rooms, by the vendor's Python SDKs: all operations, with sample apps of the call style."""
+
+import asyncio
+import os
+from datetime import datetime, timedelta, timezone
+
+from azure.communication.identity import CommunicationIdentityClient, CommunicationTokenScope, CommunicationUserIdentifier
+from azure.communication.identity.aio import CommunicationIdentityClient as AsyncIdentityClient
+from azure.communication.rooms import ParticipantRole, RoomParticipant, RoomsClient
+from azure.communication.rooms.aio import RoomsClient as AsyncRoomsClient
+from azure.core.credentials import AzureKeyCredential
+from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, ResourceNotFoundError
+
+from context import expect, expect_equal, expect_error, until
+
+VOIP = [CommunicationTokenScope.VOIP]
+
+
+def enter(context, token, name, *options, seconds=60):
+    path = context.out / f"{name}.token"
+    path.write_text(token)
+    return context.app(
+        "koine-call-agent", "--token-file", path, "--seconds", str(seconds), "--trace", *options, name=name)
+
+
+def check(context):
+    resource = context.credentials["azure"][0]
+    key = AzureKeyCredential(resource["accessKeys"][0])
+    identity = CommunicationIdentityClient(context.endpoint, key)
+    rooms = RoomsClient(context.endpoint, key)
+
+    context.step("create_user, create_user_and_token, get_token")
+    user, token = identity.create_user_and_token(VOIP, token_expires_in=timedelta(minutes=60))
+    ana = user.properties["id"]
+    expect(ana.startswith(f"8:acs:{resource['resource']}_"), f"the id is {ana}")
+    lone = identity.create_user()
+    second = CommunicationIdentityClient(context.endpoint, AzureKeyCredential(resource["accessKeys"][1]))
+    ben_token = second.get_token(lone, VOIP)
+    ben = lone.properties["id"]
+    cal_user, cal_token = identity.create_user_and_token(VOIP)
+    cal = cal_user.properties["id"]
+
+    context.step("the tokens admit apps to a group call")
+    group = "29228d3e-040e-4656-a70e-890ab4e173e5"
+    apps = {"ana": enter(context, token.token, "ana", "--group", group),
+            "ben": enter(context, ben_token.token, "ben", "--group", group)}
+
+    def group_room():
+        listed = (context.rooms.ask("list") or {}).get("rooms") or []
+        return listed[0]["name"] if listed else None
+
+    room = until("a room", group_room)
+    until("both are in the call", lambda: context.rooms.people(room) == sorted([ana, ben]))
+    for app in apps.values():
+        app.end()
+
+    context.step("revoke_tokens, delete_user")
+    identity.revoke_tokens(user)
+    late = enter(context, token.token, "ana-revoked", "--group", group, seconds=10)
+    expect(late.wait(20) not in (None, 0), "a revoked token admits")
+    expect(late.says("revoked"), "the reason is not shown")
+    new_token = identity.get_token(user, VOIP)
+    expect(new_token.token != token.token, "the same token after a revocation")
+    gone = identity.create_user()
+    identity.delete_user(gone)
+    expect_error(ResourceNotFoundError, identity.get_token, gone, VOIP, status=404)
+
+    context.step("create_room, get_room, list_participants")
+    start = datetime.now(timezone.utc)
+    made = rooms.create_room(
+        valid_from=start, valid_until=start + timedelta(days=2),
+        participants=[RoomParticipant(communication_identifier=user, role=ParticipantRole.PRESENTER),
+                      RoomParticipant(communication_identifier=lone, role=ParticipantRole.CONSUMER)])
+    expect_equal(rooms.get_room(made.id).id, made.id, "get_room")
+    listed = {each.communication_identifier.raw_id: each.role for each in rooms.list_participants(made.id)}
+    expect_equal(listed, {ana: ParticipantRole.PRESENTER, ben: ParticipantRole.CONSUMER}, "the participants")
+
+    context.step("roles decide what apps publish; strangers are refused")
+    apps = {"ana": enter(context, new_token.token, "ana-room", "--room", made.id),
+            "ben": enter(context, ben_token.token, "ben-room", "--room", made.id)}
+    until("both are in the room", lambda: context.rooms.people(made.id) == sorted([ana, ben]))
+    until("the presenter publishes", lambda: context.rooms.member(made.id, ana)["tracks"])
+    expect_equal(context.rooms.member(made.id, ben)["tracks"], [], "the tracks of a consumer")
+    expect("moderate" in context.rooms.member(made.id, ana)["permissions"], "the presenter may not moderate")
+    stranger = enter(context, cal_token.token, "cal-stranger", "--room", made.id, seconds=10)
+    expect(stranger.wait(20) not in (None, 0), "a stranger is admitted")
+    expect(stranger.says("403"), "no 403")
+
+    context.step("add_or_update_participants acts at once; remove_participants removes")
+    rooms.add_or_update_participants(
+        room_id=made.id, participants=[RoomParticipant(communication_identifier=lone, role=ParticipantRole.ATTENDEE)])
+    until("the attendee may speak", lambda: "microphone" in context.rooms.member(made.id, ben)["permissions"])
+    rooms.add_or_update_participants(
+        room_id=made.id, participants=[RoomParticipant(communication_identifier=cal_user, role=ParticipantRole.ATTENDEE)])
+    apps["cal"] = enter(context, cal_token.token, "cal-room", "--room", made.id)
+    until("the invited user is in the room", lambda: cal in context.rooms.people(made.id))
+    rooms.remove_participants(room_id=made.id, participants=[lone])
+    expect(apps["ben"].wait(4) is not None, "Ben's app does not end within 4 s")
+    expect(apps["ben"].says("didChangeState disconnected"), "Ben's call is not disconnected")
+    late = enter(context, ben_token.token, "ben-again", "--room", made.id, seconds=10)
+    expect(late.wait(20) not in (None, 0) and late.says("403"), "a removed participant is admitted")
+
+    context.step("update_room, list_rooms, delete_room")
+    updated = rooms.update_room(room_id=made.id, valid_from=start, valid_until=start + timedelta(days=3))
+    expect_equal(str(updated.valid_until)[:10], str((start + timedelta(days=3)).date()), "the new end")
+    other = rooms.create_room()
+    expect_equal([each.id for each in rooms.list_rooms()], [other.id, made.id], "the rooms, newest first")
+    rooms.delete_room(made.id)
+    until("Ana's app has left", lambda: apps["ana"].wait(0.1) is not None, 6)
+    until("Cal's app has left", lambda: apps["cal"].wait(0.1) is not None, 6)
+    rooms.delete_room(made.id)
+    expect_error(ResourceNotFoundError, rooms.get_room, made.id, status=404)
+    late = enter(context, new_token.token, "ana-late", "--room", made.id, seconds=10)
+    expect(late.wait(20) not in (None, 0) and late.says("404"), "no 404 in a deleted room")
+
+    context.step("errors are the SDK's typed exceptions")
+    wrong = CommunicationIdentityClient(context.endpoint, AzureKeyCredential("d3Jvbmcga2V5IG9mIHRoZSByZXNvdXJjZQ=="))
+    expect_error(ClientAuthenticationError, wrong.create_user, status=401)
+    expect_error(HttpResponseError, identity.create_user_and_token, VOIP, token_expires_in=timedelta(minutes=59), status=400)
+    error = expect_error(HttpResponseError, identity.get_token, user, [], status=400)
+    expect("Scopes" in str(error), f"the message is not shown: {error}")
+    expect_error(HttpResponseError, rooms.get_room, "99", status=400)
+    expect_error(HttpResponseError, rooms.create_room, valid_until=start - timedelta(days=1), status=400)
+    expect_error(
+        HttpResponseError, rooms.add_or_update_participants, room_id=other.id,
+        participants=[RoomParticipant(communication_identifier=CommunicationUserIdentifier("8:acs:nobody"))], status=400)
+    expect_error(HttpResponseError, identity.get_token_for_teams_user, "token", "client", "user", status=400)
+
+    context.step("connection strings over TLS, and the asynchronous clients")
+    encrypted(context, resource)
+
+
+def encrypted(context, resource):
+    """A server with a certificate authority of its own, which the SDK trusts as its users would have it trusted."""
+    from served import Server
+
+    folder = context.out / "ca"
+    server = Server(
+        context.programs, context.out / "azure-tls.log", "--open", "--api-credentials", context.credentials_file,
+        "--local-ca", folder)
+    try:
+        os.environ["REQUESTS_CA_BUNDLE"] = str(folder / "ca.pem")
+        text = f"endpoint=https://localhost:{server.port}/;accesskey={resource['accessKeys'][0]}"
+        user, token = CommunicationIdentityClient.from_connection_string(text).create_user_and_token(VOIP)
+        rooms = RoomsClient.from_connection_string(text)
+        made = rooms.create_room(participants=[RoomParticipant(communication_identifier=user)])
+        expect_equal([each.communication_identifier.raw_id for each in rooms.list_participants(made.id)],
+                     [user.properties["id"]], "the participants over TLS")
+        asyncio.run(asynchronous(text, made.id, str(folder / "ca.pem")))
+    finally:
+        del os.environ["REQUESTS_CA_BUNDLE"]
+        server.stop()
+
+
+async def asynchronous(text, room, authority):
+    # aiohttp reads SSL_CERT_FILE when it is imported, so a running program names the file.
+    async with AsyncIdentityClient.from_connection_string(text, connection_verify=authority) as identity:
+        user, token = await identity.create_user_and_token(VOIP)
+        await identity.get_token(user, VOIP)
+        await identity.revoke_tokens(user)
+        await identity.delete_user(user)
+    async with AsyncRoomsClient.from_connection_string(text, connection_verify=authority) as rooms:
+        made = await rooms.create_room()
+        await rooms.add_or_update_participants(room_id=made.id, participants=[RoomParticipant(communication_identifier=user)])
+        listed = [each async for each in rooms.list_participants(made.id)]
+        expect_equal(len(listed), 1, "the participants by the asynchronous client")
+        await rooms.remove_participants(room_id=made.id, participants=[user])
+        await rooms.update_room(room_id=made.id, pstn_dial_out_enabled=True)
+        found = [each.id async for each in rooms.list_rooms()]
+        expect_equal(found, [made.id, room], "the rooms by the asynchronous client")
+        await rooms.delete_room(made.id)
