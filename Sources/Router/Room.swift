@@ -59,6 +59,8 @@ final class Room {
   var serviceAnswers: [String: String] = [:]
   /// Armed by `Router.settle`.
   var alarm = HeapAlarm()
+  /// `RouterConfiguration.resolveRoom`.
+  var resolve: (@Sendable (String) -> String)?
   /// Called for each event of the room, in order. Set by the router.
   var observe: (@Sendable (RoomEvent) -> Void)?
   /// Counted by `PeerTable`.
@@ -103,7 +105,7 @@ final class Room {
       isReturning: join.returningTo == epoch, limit: limits.participants, at: now)
     let member = Member(entry, client: client, slot: slot, room: self, limits: limits, at: now)
     slot.member = member
-    member.entrance = join.room
+    member.entrance = resolve?(join.room) ?? join.room
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.insert(member, at: members.lastIndex { $0.entry.order < entry.order }.map { $0 + 1 } ?? 0)
     membersByID[id] = member

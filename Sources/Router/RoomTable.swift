@@ -16,9 +16,12 @@ struct RoomTable {
   /// The room to which a name leads, by any of its names.
   subscript(name: String) -> Room? { byName[self.name(of: name)] }
 
+  /// The name of the room that a client means, before links.
+  func entrance(of name: String) -> String { resolve?(name) ?? name }
+
   /// The name of the room to which a name leads.
   func name(of name: String) -> String {
-    let resolved = resolve?(name) ?? name
+    let resolved = entrance(of: name)
     return links[resolved] ?? resolved
   }
 

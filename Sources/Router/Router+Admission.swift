@@ -292,6 +292,7 @@ extension Router {
       peers: peers,
       outbox: outbox, random: random.fork(), epoch: epoch, now: now)
     room.observe = configuration.roomEvent
+    room.resolve = configuration.resolveRoom
     rooms.add(room)
     return room
   }

@@ -42,11 +42,14 @@ extension Router: RoomControl {
       let (room, member) = try member(id, in: name)
       room.remove(member, told: reason, others: .removed, at: now)
       settle(room, at: now)
-    case .close(let asked):
+    case .close(let closed):
+      let asked = rooms.entrance(of: closed)
       let name = rooms.name(of: asked)
       if origin.kind == .vendorAPI, let room = rooms[name], room.hasOtherEntrances(than: asked) {
         // A back end ends the stays that began under its own name of the room, and no others.
-        for knock in lobby.knocks(at: name) where knock.join.room == asked { endWaiting(knock, .roomClosedByService) }
+        for knock in lobby.knocks(at: name) where rooms.entrance(of: knock.join.room) == asked {
+          endWaiting(knock, .roomClosedByService)
+        }
         for member in room.members where member.entrance == asked {
           room.remove(member, told: .roomClosedByService, others: .removed, at: now)
         }

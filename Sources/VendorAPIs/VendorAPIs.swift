@@ -42,10 +42,14 @@ package final class VendorAPIs: APIService {
     access = Lock(configuration.access)
     let context = APIContext(configuration, rules: rules)
     self.context = context
-    let services: [any VendorService] = [ChimeAPI(context), IVSAPI(context), AzureAPI(context)]
+    let services: [any VendorService] = [
+      ChimeAPI(context), IVSAPI(context), AzureAPI(context), VideoSDKAPI(context),
+    ]
     self.services = services
     events = RoomEventQueue { event, time in for service in services { await service.observe(event, at: time) } }
     let rules = rules
+    rules.setNames { name in services.lazy.compactMap { $0.roomName(for: name) }.first ?? name }
+    for service in services { service.accessChanged(configuration.access) }
     configuration.store.observe { change in for service in services { service.apply(change, to: rules) } }
   }
 
@@ -67,7 +71,13 @@ package final class VendorAPIs: APIService {
   }
 
   /// Other credentials for requests from now on.
-  package func setAccess(_ new: APIAccess) { access.withLock { $0 = new } }
+  package func setAccess(_ new: APIAccess) {
+    access.withLock { $0 = new }
+    for service in services { service.accessChanged(new) }
+  }
+
+  /// The name of the room that a client means, for a name of an app's own.
+  package func resolveRoom(_ name: String) -> String { rules.name(of: name) }
 
   /// An event in the rooms. Any thread may call it; events are handled one after the other, in the order of the calls.
   package func observe(_ event: RoomEvent) { events.add(event, at: context.clock()) }
@@ -82,10 +92,12 @@ package final class VendorAPIs: APIService {
 
   /// Checks a join's token by what the registry knows about tokens, after `base` has accepted it. Off the network loop.
   package func authorization(after base: Authorization) -> Authorization {
-    let services = services
+    let (services, rules) = (services, rules)
     return Authorization(
       check: { join in
-        base.check(join).flatMap { grants in
+        var named = join
+        named.room = rules.name(of: join.room)
+        return base.check(named).flatMap { grants in
           var grants = grants
           for service in services {
             if let failure = service.refusal(of: join, &grants) { return .failure(failure) }
@@ -119,6 +131,10 @@ package final class VendorAPIs: APIService {
     services.contains { $0.owns(method: method, target: target) }
   }
 
+  package func answersOtherSites(method: String, target: String) -> Bool {
+    services.contains { $0.answersOtherSites(method: method, target: target) }
+  }
+
   package func answer(_ request: APIRequest) async -> APIResponse {
     guard let service = services.first(where: { $0.owns(method: request.method, target: request.target) }) else {
       return APIResponse(status: 404)
@@ -130,6 +146,8 @@ package final class VendorAPIs: APIService {
 /// The API of one vendor.
 protocol VendorService: Sendable {
   func owns(method: String, target: String) -> Bool
+  /// Whether pages of other sites may call it.
+  func answersOtherSites(method: String, target: String) -> Bool
   func answer(_ request: APIRequest, access: APIAccess) async -> APIResponse
   /// An event in the rooms, its time given.
   func observe(_ event: RoomEvent, at now: APITime) async
@@ -144,6 +162,9 @@ protocol VendorService: Sendable {
   /// Check tokens that back ends sign themselves.
   var verificationKeys: [VerificationKey] { get }
   func whenKeysChange(_ body: @escaping @Sendable () -> Void)
+  /// The room that an app means by a name of its own; nil: not known.
+  func roomName(for name: String) -> String?
+  func accessChanged(_ access: APIAccess)
 }
 
 extension VendorService {
@@ -151,6 +172,9 @@ extension VendorService {
   func refusal(of register: Register) -> Failure? { nil }
   var verificationKeys: [VerificationKey] { [] }
   func whenKeysChange(_ body: @escaping @Sendable () -> Void) {}
+  func roomName(for name: String) -> String? { nil }
+  func accessChanged(_ access: APIAccess) {}
+  func answersOtherSites(method: String, target: String) -> Bool { false }
 }
 
 /// Handles room events one after the other, although handling one may wait for the store.

@@ -7,6 +7,8 @@ struct VideoSDKCaller: Hashable, Sendable {
   private struct Claims: Decodable {
     var apikey: String?
     var exp: NumericDate?
+    /// Absent: all. `crawler` calls the API, `rtc` enters rooms.
+    var roles: [String]?
   }
 
   enum Refusal: Error { case missing, invalid, expired, closed }
@@ -22,7 +24,9 @@ struct VideoSDKCaller: Hashable, Sendable {
       token = try JSONWebToken.parse(text)
       claims = try token.claims(as: Claims.self)
     } catch { throw .invalid }
-    guard token.algorithm == SigningAlgorithm.hs256.rawValue, let apiKey = claims.apikey, !apiKey.isEmpty else {
+    guard token.algorithm == SigningAlgorithm.hs256.rawValue, let apiKey = claims.apikey, !apiKey.isEmpty,
+      claims.roles?.contains("crawler") ?? true
+    else {
       throw .invalid
     }
     switch access {

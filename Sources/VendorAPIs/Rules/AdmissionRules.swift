@@ -60,6 +60,7 @@ package final class AdmissionRules: Sendable {
 
   private let state = Lock(State())
   private let clock: @Sendable () -> APITime
+  private let names = Lock<@Sendable (String) -> String>({ $0 })
 
   init(clock: @escaping @Sendable () -> APITime) { self.clock = clock }
 
@@ -81,6 +82,11 @@ package final class AdmissionRules: Sendable {
     guard place.map({ $0.version < version }) ?? true else { return }
     place = Versioned(rule: rule, version: version)
   }
+
+  /// Gives the rules the other names of rooms.
+  func setNames(_ resolve: @escaping @Sendable (String) -> String) { names.withLock { $0 = resolve } }
+
+  func name(of room: String) -> String { names.withLock { $0 }(room) }
 
   // MARK: Questions
 
@@ -107,13 +113,14 @@ package final class AdmissionRules: Sendable {
     var grants = question.grants
     // Recorders and other services of the server itself.
     guard !grants.isHidden else { return .admit(grants) }
-    let room = roomRule(question.join.room)
+    let name = name(of: question.join.room)
+    let room = roomRule(name)
     if let room, let failure = refusal(room) { return .refuse(failure) }
     let id = question.participantID
     let isShare = id?.hasSuffix(Self.contentShare) ?? false
     // A content share is a participant of its own, and follows the rules of its attendee.
     let attendee = isShare ? id.map { String($0.dropLast(Self.contentShare.count)) } : id
-    if let attendee, let rule = participantRule(attendee, room: question.join.room) {
+    if let attendee, let rule = participantRule(attendee, room: name) {
       if let failure = rule.refusal { return .refuse(failure) }
       grants.restrict(to: rule)
     }

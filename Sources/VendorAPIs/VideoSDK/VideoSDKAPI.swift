@@ -1,0 +1,228 @@
+import KoineJSONCodec
+import KoineMedia
+import KoineRouter
+import KoineSignaling
+import KoineTokens
+
+/// VideoSDK's REST API, version 2: rooms, sessions and recordings.
+///
+/// Source: VideoSDK's REST API reference.
+struct VideoSDKAPI: VendorService {
+  let context: APIContext
+  let live = VideoSDKLiveRooms()
+
+  init(_ context: APIContext) { self.context = context }
+
+  func owns(method: String, target: String) -> Bool {
+    let path = target.prefix { $0 != "?" }
+    return path.hasPrefix("/v2/") || path == "/v2" || path.hasPrefix("/v1/") || path.hasPrefix("/api/meetings")
+  }
+
+  /// The vendor's quickstarts call the API from pages.
+  func answersOtherSites(method: String, target: String) -> Bool { owns(method: method, target: target) }
+
+  func answer(_ request: APIRequest, access: APIAccess) async -> APIResponse {
+    var response = request.method == "OPTIONS" ? APIResponse(status: 204) : await answerCall(request, access)
+    response.headers += [
+      ("Access-Control-Allow-Origin", "*"), ("Access-Control-Allow-Headers", "authorization, content-type"),
+      ("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"),
+    ]
+    return response
+  }
+
+  private func answerCall(_ request: APIRequest, _ access: APIAccess) async -> APIResponse {
+    do throws(VideoSDKError) {
+      let caller: VideoSDKCaller
+      do throws(VideoSDKCaller.Refusal) {
+        caller = try VideoSDKCaller.authenticate(request, access: access, at: context.clock())
+      } catch {
+        throw switch error {
+        case .missing: VideoSDKError(401, "Token is missing")
+        case .invalid: VideoSDKError(401, "Token is invalid")
+        case .expired: VideoSDKError(401, "Token is expired")
+        case .closed: VideoSDKError(403, "this server has no --api-credentials")
+        }
+      }
+      return json(200, try await perform(request, for: caller))
+    } catch {
+      return json(error.status, VideoSDKErrorBody(error: error.message, statusCode: error.status))
+    }
+  }
+
+  private func json(_ status: Int, _ body: any Encodable) -> APIResponse {
+    APIResponse(
+      status: status, headers: [("Content-Type", "application/json; charset=utf-8")],
+      body: (try? JSONCodec.encode(body)) ?? [])
+  }
+
+  private func perform(_ request: APIRequest, for caller: VideoSDKCaller) async throws(VideoSDKError) -> any Encodable {
+    guard var path = request.segments else { throw VideoSDKError(400, "the path cannot be decoded") }
+    while path.first == "v2" { path.removeFirst() }
+    let body = try body(request)
+    switch (request.method, path.first, path.dropFirst().first, path.count) {
+    case ("POST", "rooms", nil, 1): return answer(try await createRoom(body, for: caller), request)
+    case ("POST", "api", "meetings", 2), ("POST", "v1", "meetings", 2):
+      return answer(try await createRoom(body, for: caller), request)
+    case ("POST", "api", "meetings", 3):
+      return answer(try await room(path[2], of: caller, missing: 400), request)
+    case ("GET", "rooms", nil, 1): return try await listRooms(request, for: caller)
+    case ("GET", "rooms", "validate", 3):
+      return answer(try await room(path[2], of: caller, missing: 400), request)
+    case ("POST", "rooms", "deactivate", 2):
+      return answer(try await deactivate(body.roomId, for: caller), request)
+    case ("GET", "rooms", .some, 2): return answer(try await room(path[1], of: caller, missing: 404), request)
+    case ("GET", "sessions", nil, 1): return try await listSessions(request, for: caller)
+    case ("POST", "sessions", "end", 2): return try await endSession(body, request, for: caller)
+    case ("POST", "sessions", "participants", 3) where path[2] == "remove":
+      return try await removeParticipant(body, for: caller)
+    case ("GET", "sessions", .some, 2): return answer(try await session(path[1], of: caller), request)
+    case ("GET", "sessions", .some, 3) where path[2] == "participants":
+      return try await visitors(path[1], request, for: caller, onlyActive: false)
+    case ("GET", "sessions", .some, 4) where path[2] == "participants" && path[3] == "active":
+      return try await visitors(path[1], request, for: caller, onlyActive: true)
+    case ("POST", "recordings", "start", 2): return try await startRecording(body, for: caller)
+    case ("POST", "recordings", "end", 2), ("POST", "recordings", "stop", 2):
+      return try await stopRecording(body, for: caller)
+    case ("GET", "recordings", nil, 1): return try await listRecordings(request, for: caller)
+    default:
+      context.log("\(request.method) \(request.path) of VideoSDK is not served")
+      throw VideoSDKError(400, "\(request.method) \(request.path) is not served here")
+    }
+  }
+
+  /// JSON, a form, or nothing.
+  private func body(_ request: APIRequest) throws(VideoSDKError) -> VideoSDKRequest {
+    if request.header("Content-Type")?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true {
+      let text = "?" + String(decoding: request.body, as: UTF8.self).replacing("+", with: " ")
+      let form = APIRequest(method: "POST", target: text)
+      let names = ["customRoomId", "roomId", "sessionId", "participantId", "status"]
+      return VideoSDKRequest(
+        form: Dictionary(
+          uniqueKeysWithValues: names.compactMap { name in
+            form.parameter(name).map { (name, $0) }
+          }))
+    }
+    do throws(BodyFault) { return try decodeBody(VideoSDKRequest.self, request.body) } catch {
+      throw VideoSDKError(400, error.text)
+    }
+  }
+
+  func stored<Value>(_ call: () async throws(RegistryError) -> Value) async throws(VideoSDKError) -> Value {
+    do throws(RegistryError) { return try await call() } catch { throw Self.unavailable(error) }
+  }
+
+  static func unavailable(_ error: RegistryError) -> VideoSDKError {
+    VideoSDKError(503, "the registry cannot be reached or written: \(error)")
+  }
+
+  // MARK: Rules
+
+  var prefixesOfRules: [String] { [VideoSDKRoom.prefix] }
+
+  func apply(_ change: RegistryChange, to rules: AdmissionRules) {
+    guard change.key.hasPrefix(VideoSDKRoom.prefix), let value = change.value,
+      let room = try? decodeBody(VideoSDKRoom.self, value)
+    else { return }
+    live.set(room)
+    rules.set(
+      AdmissionRules.RoomRule(
+        refusal: room.isDisabled ? Failure(.ended, "the room is disabled") : nil,
+        roster: room.allowedParticipantIDs.map { ids in
+          Dictionary(ids.map { ($0, AdmissionRules.ParticipantRule()) }, uniquingKeysWith: { first, _ in first })
+        }),
+      room: room.roomID, version: change.version)
+  }
+
+  func roomName(for name: String) -> String? { live.roomID(ofCustom: name) }
+
+  func accessChanged(_ access: APIAccess) {
+    if case .credentials(let credentials) = access {
+      live.setCredentials(credentials.videosdk)
+    } else {
+      live.setCredentials([])
+    }
+  }
+
+  var verificationKeys: [VerificationKey] { live.keys }
+  func whenKeysChange(_ body: @escaping @Sendable () -> Void) { live.whenKeysChange(body) }
+
+  /// A secret signs tokens of its own API key only.
+  func refusal(of join: Join, _ grants: inout Grants) -> Failure? {
+    guard let credential = join.credential, let token = try? JSONWebToken.parse(credential), token.keyID == nil,
+      let claims = try? token.claims(as: VideoSDKToken.self),
+      let signer = live.apiKey(thatSigned: token), signer != claims.apiKey
+    else { return nil }
+    return Failure(.unauthorized, "the token's secret is another API key's")
+  }
+}
+
+/// What this process knows of rooms without asking the registry.
+final class VideoSDKLiveRooms: Sendable {
+  struct Live: Sendable {
+    var session: String
+    var start: APITime
+    var participants: Set<Participant.ID> = []
+  }
+
+  private struct Known: Sendable {
+    var apiKey: String
+    var autoClose: VideoSDKRoom.AutoClose?
+  }
+
+  private struct State {
+    var rooms: [String: Known] = [:]
+    var customs: [String: String] = [:]
+    var live: [String: Live] = [:]
+    var keys: [(apiKey: String, key: VerificationKey)] = []
+    var keysChanged: (@Sendable () -> Void)?
+  }
+
+  private let state = Lock(State())
+
+  func set(_ room: VideoSDKRoom) {
+    state.withLock { state in
+      state.rooms[room.roomID] = Known(apiKey: room.apiKey, autoClose: room.autoClose)
+      if let custom = room.customRoomID { state.customs[custom] = room.roomID }
+    }
+  }
+
+  func roomID(ofCustom name: String) -> String? { state.withLock { $0.customs[name] } }
+  func apiKey(ofRoom roomID: String) -> String? { state.withLock { $0.rooms[roomID]?.apiKey } }
+  func live(_ roomID: String) -> Live? { state.withLock { $0.live[roomID] } }
+
+  func withLive<Value>(_ roomID: String, _ body: (inout Live?) -> Value) -> Value {
+    state.withLock { body(&$0.live[roomID]) }
+  }
+
+  /// Rooms with a session that has reached the room's limit, and whether the room is disabled then.
+  func dueToClose(at now: APITime) -> [(roomID: String, disables: Bool)] {
+    state.withLock { state in
+      state.live.compactMap { roomID, live in
+        guard let close = state.rooms[roomID]?.autoClose, let type = close.type,
+          live.start.adding(seconds: Int64(close.duration ?? 480) * 60) <= now
+        else { return nil }
+        return (roomID, type == "session-end-and-deactivate")
+      }
+      .sorted { $0.0 < $1.0 }
+    }
+  }
+
+  func setCredentials(_ credentials: [APICredentials.VideoSDKKey]) {
+    let changed = state.withLock { state in
+      state.keys = credentials.compactMap { entry in
+        guard var key = try? VerificationKey(secret: Array(entry.secret.utf8)) else { return nil }
+        key.binding = KeyBinding(kinds: [.eventListener])
+        return (entry.apiKey, key)
+      }
+      return state.keysChanged
+    }
+    changed?()
+  }
+
+  var keys: [VerificationKey] { state.withLock { $0.keys.map(\.key) } }
+  func whenKeysChange(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.keysChanged = body } }
+
+  func apiKey(thatSigned token: JSONWebToken) -> String? {
+    state.withLock { $0.keys }.first { (try? token.verify(with: $0.key)) != nil }?.apiKey
+  }
+}
