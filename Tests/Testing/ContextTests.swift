@@ -16,7 +16,10 @@ import VideoSDKRTC
   }
 
   /// An app's reader-writer lock depends on the flags of its dispatched closures.
-  @Test(.timeLimit(.minutes(2))) func barrierBlocksStayExclusiveInARoom() async throws {
+  @Test(
+    .disabled(if: roomsDoNotFollowQueues, "the thread sanitizer interposes the same functions"), .timeLimit(.minutes(2))
+  )
+  func barrierBlocksStayExclusiveInARoom() async throws {
     let room = try await TestRoom()
     let queue = DispatchQueue(label: "app", attributes: .concurrent)
     let state = Lock((running: 0, overlaps: 0))
@@ -206,3 +209,9 @@ private final class Renderer: NSObject, @preconcurrency IVSStageRenderer, @preco
     await room.until("Ana is removed") { bea.others.isEmpty }
   }
 }
+
+#if KOINE_THREAD_SANITIZER
+  private let roomsDoNotFollowQueues = true
+#else
+  private let roomsDoNotFollowQueues = false
+#endif

@@ -8,6 +8,10 @@ package struct APICredentials: Sendable, Codable, Equatable {
     package var secretAccessKey: String
     /// Twelve digits.
     package var account: String?
+
+    package init(accessKeyId: String, secretAccessKey: String, account: String? = nil) {
+      (self.accessKeyId, self.secretAccessKey, self.account) = (accessKeyId, secretAccessKey, account)
+    }
   }
 
   package struct AzureResource: Sendable, Codable, Equatable {
@@ -15,11 +19,15 @@ package struct APICredentials: Sendable, Codable, Equatable {
     package var resource: String
     /// In base64: a primary one and, where there is one, a secondary one.
     package var accessKeys: [String]
+
+    package init(resource: String, accessKeys: [String]) { (self.resource, self.accessKeys) = (resource, accessKeys) }
   }
 
   package struct VideoSDKKey: Sendable, Codable, Equatable {
     package var apiKey: String
     package var secret: String
+
+    package init(apiKey: String, secret: String) { (self.apiKey, self.secret) = (apiKey, secret) }
   }
 
   package var aws: [AWSKey]
