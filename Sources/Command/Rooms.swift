@@ -19,7 +19,8 @@ struct Rooms: ParsableCommand {
       within --wait, 1 the server cannot do it.
       """,
     subcommands: [
-      ListRooms.self, ShowRoom.self, RemoveParticipant.self, CloseRoom.self, GrantPermissions.self, MuteTrack.self, LinkRooms.self,
+      ListRooms.self, ShowRoom.self, RemoveParticipant.self, CloseRoom.self, GrantPermissions.self, MuteTrack.self,
+      LinkRooms.self,
       RecordRoom.self,
     ])
 }

@@ -381,7 +381,7 @@ struct AzureTests {
 }
 
 #if KOINE_THREAD_SANITIZER
-private let roomsDoNotFollowQueues = true
+  private let roomsDoNotFollowQueues = true
 #else
-private let roomsDoNotFollowQueues = false
+  private let roomsDoNotFollowQueues = false
 #endif
