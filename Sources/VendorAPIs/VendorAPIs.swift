@@ -36,11 +36,14 @@ package final class VendorAPIs: APIService {
   private let context: APIContext
   private let services: [any VendorService]
   private let events: RoomEventQueue
+  /// When expired entities are removed next.
+  private let nextCleaning: Lock<APITime>
 
   package init(_ configuration: Configuration) {
     rules = AdmissionRules(clock: configuration.clock)
     access = Lock(configuration.access)
     let context = APIContext(configuration, rules: rules)
+    nextCleaning = Lock(configuration.clock().adding(seconds: 60))
     self.context = context
     let services: [any VendorService] = [
       ChimeAPI(context), IVSAPI(context), AzureAPI(context), VideoSDKAPI(context),
@@ -87,6 +90,13 @@ package final class VendorAPIs: APIService {
 
   /// Does what is due, such as ending meetings that have been empty for long. Its owner calls it about every second.
   package func handleTimeout() async {
+    let now = context.clock()
+    let isDue = nextCleaning.withLock { next in
+      guard next <= now else { return false }
+      next = now.adding(seconds: 60)
+      return true
+    }
+    if isDue { context.registry.store.removeExpired() }
     for service in services { await service.handleTimeout() }
   }
 

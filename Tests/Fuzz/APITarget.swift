@@ -1,5 +1,6 @@
 import Dispatch
 import KoineJSONCodec
+import KoineRouter
 import KoineVendorAPIs
 
 // The vendors' HTTP APIs: requests of back ends, from the signature to the answer.

@@ -152,9 +152,10 @@ struct ChimeAPI: VendorService {
   func apply(_ change: RegistryChange, to rules: AdmissionRules) {
     if change.key.hasPrefix(ChimeMeeting.prefix) {
       guard let value = change.value, let meeting = try? decodeBody(ChimeMeeting.self, value) else {
-        // What remains is the room's name: forgotten with the last token for it.
-        watch.remove(key: change.key)
-        return
+        // The last token for the meeting has expired.
+        guard let id = PercentEncoding.decode(change.key.dropFirst(ChimeMeeting.prefix.count)) else { return }
+        watch.remove(id)
+        return rules.set(nil as AdmissionRules.RoomRule?, room: id, version: change.version)
       }
       rules.set(
         AdmissionRules.RoomRule(
@@ -162,17 +163,17 @@ struct ChimeAPI: VendorService {
           limit: meeting.features?.attendeeMaxCount),
         room: meeting.id, version: change.version)
       watch.set(meeting, at: context.clock())
-    } else if change.key.hasPrefix(ChimeDeletedAttendee.prefix), let value = change.value,
-      let attendee = try? decodeBody(ChimeDeletedAttendee.self, value)
-    {
+    } else if change.key.hasPrefix(ChimeDeletedAttendee.prefix) {
+      guard let (meeting, attendee) = RegistryKey.pair(change.key, after: ChimeDeletedAttendee.prefix) else { return }
       rules.set(
-        AdmissionRules.ParticipantRule(refusal: Failure(.unauthorized, "the attendee has been deleted")),
-        participant: attendee.id, room: attendee.meetingID, version: change.version)
-    } else if change.key.hasPrefix(ChimeAttendee.prefix), let value = change.value,
-      let attendee = try? decodeBody(ChimeAttendee.self, value), attendee.hasChanged
-    {
+        refusal: change.value.map { _ in Failure(.unauthorized, "the attendee has been deleted") },
+        participant: attendee, room: meeting, version: change.version)
+    } else if change.key.hasPrefix(ChimeAttendee.prefix) {
+      guard let (meeting, id) = RegistryKey.pair(change.key, after: ChimeAttendee.prefix) else { return }
+      let attendee = change.value.flatMap { try? decodeBody(ChimeAttendee.self, $0) }
       rules.set(
-        attendee.capabilities.rule, participant: attendee.id, room: attendee.meetingID, version: change.version)
+        attendee.flatMap { $0.hasChanged ? $0.capabilities.rule : nil }, participant: id, room: meeting,
+        version: change.version)
     }
   }
 
@@ -219,11 +220,7 @@ final class ChimeMeetingWatch: Sendable {
     }
   }
 
-  func remove(key: String) {
-    meetings.withLock { meetings in
-      if let id = PercentEncoding.decode(key.dropFirst(ChimeMeeting.prefix.count)) { meetings[id] = nil }
-    }
-  }
+  func remove(_ id: String) { meetings.withLock { $0[id] = nil } }
 
   func observe(_ event: RoomEvent, at now: APITime) {
     meetings.withLock { meetings in
