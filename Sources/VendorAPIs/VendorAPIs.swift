@@ -1,3 +1,4 @@
+import KoineAdmissions
 package import KoineMedia
 package import KoineRouter
 import KoineSignaling
@@ -51,7 +52,11 @@ package final class VendorAPIs: APIService {
     self.services = services
     events = RoomEventQueue { event, time in for service in services { await service.observe(event, at: time) } }
     let rules = rules
-    rules.setNames { name in services.lazy.compactMap { $0.roomName(for: name) }.first ?? name }
+    rules.setNames { [weak rules] name in
+      // A name of a back end's own never hides a room that another one has made.
+      guard rules?.roomRule(name) == nil else { return name }
+      return services.lazy.compactMap { $0.roomName(for: name) }.first ?? name
+    }
     for service in services { service.accessChanged(configuration.access) }
     configuration.store.observe { change in for service in services { service.apply(change, to: rules) } }
   }
@@ -107,7 +112,10 @@ package final class VendorAPIs: APIService {
       check: { join in
         var named = join
         named.room = rules.name(of: join.room)
-        return base.check(named).flatMap { grants in
+        // Some tokens name the key that must have signed them by a claim of their own.
+        let own = join.credential.flatMap { credential in services.lazy.compactMap { $0.keys(for: credential) }.first }
+        let authorization = own.map { Authorization.tokens(trusting: .keys($0)) } ?? base
+        return authorization.check(named).flatMap { grants in
           var grants = grants
           for service in services {
             if let failure = service.refusal(of: join, &grants) { return .failure(failure) }
@@ -172,6 +180,8 @@ protocol VendorService: Sendable {
   /// Check tokens that back ends sign themselves.
   var verificationKeys: [VerificationKey] { get }
   func whenKeysChange(_ body: @escaping @Sendable () -> Void)
+  /// The keys that must have signed a token, by what it says of itself; nil: the server's keys.
+  func keys(for credential: String) -> [VerificationKey]?
   /// The room that an app means by a name of its own; nil: not known.
   func roomName(for name: String) -> String?
   func accessChanged(_ access: APIAccess)
@@ -182,6 +192,7 @@ extension VendorService {
   func refusal(of register: Register) -> Failure? { nil }
   var verificationKeys: [VerificationKey] { [] }
   func whenKeysChange(_ body: @escaping @Sendable () -> Void) {}
+  func keys(for credential: String) -> [VerificationKey]? { nil }
   func roomName(for name: String) -> String? { nil }
   func accessChanged(_ access: APIAccess) {}
   func answersOtherSites(method: String, target: String) -> Bool { false }

@@ -115,7 +115,7 @@ struct IVSAPI: VendorService {
 
   func apply(_ change: RegistryChange, to rules: AdmissionRules) {
     if change.key.hasPrefix(IVSStage.prefix) {
-      guard let value = change.value, let stage = try? decodeBody(IVSStage.self, value) else {
+      guard let value = change.value, let stage = try? decodeEntity(IVSStage.self, value) else {
         // The last token for the stage has expired.
         guard let id = PercentEncoding.decode(change.key.dropFirst(IVSStage.prefix.count)) else { return }
         return rules.set(nil as AdmissionRules.RoomRule?, room: id, version: change.version)
@@ -123,7 +123,7 @@ struct IVSAPI: VendorService {
       live.set(stage)
       rules.set(
         AdmissionRules.RoomRule(
-          refusal: stage.isDeleted ? Failure(.unauthorized, "the stage has been deleted") : nil),
+          kind: .stageStrategy, refusal: stage.isDeleted ? Failure(.unauthorized, "the stage has been deleted") : nil),
         room: stage.id, version: change.version)
     } else if change.key.hasPrefix(IVSRevokedParticipant.prefix) {
       guard let (stage, participant) = RegistryKey.pair(change.key, after: IVSRevokedParticipant.prefix) else { return }
@@ -131,7 +131,7 @@ struct IVSAPI: VendorService {
         refusal: change.value.map { _ in Failure(.unauthorized, "the participant has been disconnected") },
         participant: participant, room: stage, version: change.version)
     } else if change.key.hasPrefix(IVSPublicKey.prefix) {
-      let key = change.value.flatMap { try? decodeBody(IVSPublicKey.self, $0) }
+      let key = change.value.flatMap { try? decodeEntity(IVSPublicKey.self, $0) }
       live.setKey(key, registryKey: change.key, version: change.version)
     }
   }

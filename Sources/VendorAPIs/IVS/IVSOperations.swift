@@ -96,7 +96,16 @@ extension IVSAPI {
   private static let tokenSeconds: Int64 = 20_160 * 60
 
   func deleteStage(_ request: IVSARNRequest, for caller: AWSCaller) async throws(AWSError) -> IVSEmptyAnswer {
-    let stage = try await stage(request.arn, "arn", of: caller)
+    let stage: IVSStage
+    do throws(AWSError) { stage = try await self.stage(request.arn, "arn", of: caller) } catch {
+      // The answer to the first request may have been lost before the room was closed.
+      if error.status == 404, let id = try IVSChecks.id(of: "stage", in: request.arn, caller: caller),
+        context.rules.roomRule(id)?.refusal != nil
+      {
+        await context.execute(.close(room: id), for: caller.accessKey, reason: "DeleteStage")
+      }
+      throw error
+    }
     let expiry = context.clock().adding(seconds: Self.tokenSeconds)
     try await context.registry.update(
       IVSStage.self, stage.key, expiry: { _ in expiry }, refusing: Self.unavailable

@@ -1,5 +1,6 @@
 import KoineMedia
 package import KoineRouter
+import KoineTokens
 import KoineSignaling
 
 /// What the registry knows about joins, ready to be looked up: rooms that have ended, participants that are removed or restricted,
@@ -10,6 +11,8 @@ import KoineSignaling
 package final class AdmissionRules: Sendable {
   /// Of one room.
   struct RoomRule: Sendable, Equatable {
+    /// The kind of tokens that the room's back end gives its apps. Others do not open the room; a link does, by its own name.
+    var kind: TokenKind?
     /// Why nobody enters any more; nil: the room is open.
     var refusal: Failure?
     /// At most so many participants, without hidden ones and content shares.
@@ -128,6 +131,9 @@ package final class AdmissionRules: Sendable {
     if let room, let failure = refusal(room) { return .refuse(failure) }
     let id = question.participantID
     let isShare = id?.hasSuffix(Self.contentShare) ?? false
+    if let kind = room?.kind, let own = grants.kind, own != kind.rawValue, own != TokenKind.room.rawValue {
+      return .refuse(Failure(.forbidden, "the room is opened by tokens of another kind"))
+    }
     // A content share is a participant of its own, and follows the rules of its attendee.
     let attendee = isShare ? id.map { String($0.dropLast(Self.contentShare.count)) } : id
     if let attendee {
@@ -135,12 +141,15 @@ package final class AdmissionRules: Sendable {
       if let rule = participantRule(attendee, room: name) { grants.restrict(to: rule) }
     }
     if let roster = room?.roster {
-      guard let attendee, let rule = roster[attendee] else {
+      // With checked tokens, only an id in the token counts.
+      let isProven = grants.kind == nil || grants.participantID != nil
+      guard isProven, let attendee, let rule = roster[attendee] else {
         return .refuse(Failure(.forbidden, "the participant is not in the room's roster"))
       }
       grants.restrict(to: rule)
     }
-    if !isShare, question.occasion != .renewal, let limit = room?.limit, let state = question.room,
+    if !isShare, question.occasion != .renewal, question.room?.hasParticipant != true, let limit = room?.limit,
+      let state = question.room,
       state.participants - state.contentShares >= limit
     {
       return .refuse(Failure(.roomFull, "the room has its limit of \(limit) participants"))
