@@ -328,6 +328,38 @@ import Testing
 
   // MARK: The log
 
+  // MARK: Linked rooms
+
+  private func end(of client: Client) -> EndReason? {
+    client.messages.lazy.compactMap { if case .ended(let reason) = $0 { reason } else { nil } }.last
+  }
+
+  @Test func backEndReachesParticipantsOfItsOwnNameOnly() throws {
+    let events = Lock<[RoomEvent]>([])
+    let world = try makeWorld { $0.roomEvent = { event in events.withLock { $0.append(event) } } }
+    let ana = try enter("ana", room: "tea", in: world)
+    #expect(world.execute(.link(["stage", "tea"])).isFailure)
+    ana.send(.leave(reason: nil))
+    world.run(.milliseconds(300))
+    #expect(!world.execute(.link(["stage", "tea"])).isFailure)
+    let ben = try enter("ben", room: "stage", in: world)
+    let cal = try enter("cal", room: "tea", in: world)
+    let backEnd = CommandOrigin(.vendorAPI, "key")
+    #expect(events.withLock { $0.filter { $0.participant != "ana" }.map(\.room) } == ["stage", "tea"])
+    #expect(world.router.execute(RoomRequest(.remove("cal", room: "stage"), by: backEnd), at: world.now).isFailure)
+    #expect(
+      world.router.execute(
+        RoomRequest(.grant(PermissionChange(denying: [.data]), "cal", room: "stage"), by: backEnd), at: world.now
+      ).isFailure)
+    #expect(!world.router.execute(RoomRequest(.close(room: "stage"), by: backEnd), at: world.now).isFailure)
+    world.run(.milliseconds(300))
+    #expect(end(of: ben) == .roomClosedByService)
+    #expect(end(of: cal) == nil)
+    #expect(!world.router.execute(RoomRequest(.close(room: "tea"), by: backEnd), at: world.now).isFailure)
+    world.run(.milliseconds(300))
+    #expect(end(of: cal) == .roomClosedByService)
+  }
+
   @Test func everyCommandIsLoggedOnceWithItsOriginAndReason() throws {
     let log = Log()
     let world = try makeWorld { $0.commandExecuted = { log.add($0, $1) } }
@@ -345,4 +377,8 @@ import Testing
     #expect(all.map(\.result.code) == [nil, .noSuchParticipant, nil])
     #expect(ana.messages.last == .ended(.roomClosed))
   }
+}
+
+extension Result {
+  fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 }
