@@ -28,6 +28,8 @@ package struct AdmissionPolicy: Sendable {
     package var waiting: Int
     /// The router's own limit of participants.
     package var limit: Int
+    /// Whether the participant that wants to enter is in the room already: it replaces itself.
+    package var hasParticipant = false
 
     package init(participants: Int, hidden: Int, contentShares: Int, waiting: Int, limit: Int) {
       (self.participants, self.hidden, self.contentShares) = (participants, hidden, contentShares)

@@ -203,10 +203,12 @@ extension Router {
     guard let policy = configuration.admission else { return .success(grants) }
     let state = rooms[join.room].map { room in
       let hidden = room.members.count { $0.grants.isHidden }
-      return AdmissionPolicy.RoomState(
+      var state = AdmissionPolicy.RoomState(
         participants: room.members.count - hidden, hidden: hidden,
         contentShares: room.members.count { !$0.grants.isHidden && $0.id.hasSuffix("#content") },
         waiting: lobby.knocks(at: room.name).count, limit: configuration.limits.participants)
+      state.hasParticipant = (grants.participantID ?? join.participantID).map { room.member($0) != nil } ?? false
+      return state
     }
     return policy.grants(for: .init(occasion: occasion, join: join, grants: grants, room: state))
   }
@@ -261,7 +263,7 @@ extension Router {
   /// it another external id; any other credential has to be the same user's.
   func renewal(_ credential: String, of member: Member) -> Join {
     Join(
-      room: member.room.name, credential: credential, participantID: member.id, name: member.entry.name,
+      room: member.entrance, credential: credential, participantID: member.id, name: member.entry.name,
       externalID: member.entry.hasCredentialID ? nil : member.entry.externalID, attributes: member.attributes,
       description: member.slot.peer.localDescription)
   }

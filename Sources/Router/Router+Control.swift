@@ -32,14 +32,14 @@ extension Router: RoomControl {
           ))
       }
       return .room(details(of: try room(named: name), at: now))
-    case .remove(let id, let name, let ending):
+    case .remove(let id, let asked, let ending):
       let reason = ending.endReason(by: origin, note: note)
-      let name = rooms.name(of: name)
+      let name = rooms.name(of: asked)
       if let knock = lobby.knock(of: id, at: name), rooms[name]?.member(id) == nil {
         endWaiting(knock, reason)
         break
       }
-      let (room, member) = try member(id, in: name)
+      let (room, member) = try member(id, in: name, for: origin, asking: asked)
       room.remove(member, told: reason, others: .removed, at: now)
       settle(room, at: now)
     case .close(let closed):
@@ -65,7 +65,7 @@ extension Router: RoomControl {
       for knock in lobby.all { endWaiting(knock, .roomClosed) }
       for room in rooms.sorted { close(room, .roomClosed, at: now) }
     case .grant(let change, let id, let name):
-      let (room, member) = try member(id, in: name)
+      let (room, member) = try member(id, in: name, for: origin, asking: name)
       let couldAdmit = member.grants.canAdmit
       room.change(change, of: member, at: now)
       updateKnocks(of: member, couldAdmit: couldAdmit)
@@ -102,6 +102,17 @@ extension Router: RoomControl {
     let room = try room(named: name)
     guard let member = room.member(id) else {
       throw RoomControlError(.noSuchParticipant, "no participant “\(id)” is in the room “\(name)”")
+    }
+    return (room, member)
+  }
+
+  /// A back end reaches only participants that have come by its own name of the room.
+  private func member(
+    _ id: Participant.ID, in name: String, for origin: CommandOrigin, asking asked: String
+  ) throws(RoomControlError) -> (Room, Member) {
+    let (room, member) = try member(id, in: name)
+    guard origin.kind != .vendorAPI || member.entrance == rooms.entrance(of: asked) else {
+      throw RoomControlError(.noSuchParticipant, "no participant “\(id)” has come by the name “\(asked)”")
     }
     return (room, member)
   }

@@ -1,3 +1,4 @@
+import KoineAdmissions
 package import KoineMedia
 package import KoineRouter
 import KoineSignaling
@@ -36,11 +37,14 @@ package final class VendorAPIs: APIService {
   private let context: APIContext
   private let services: [any VendorService]
   private let events: RoomEventQueue
+  /// When expired entities are removed next.
+  private let nextCleaning: Lock<APITime>
 
   package init(_ configuration: Configuration) {
     rules = AdmissionRules(clock: configuration.clock)
     access = Lock(configuration.access)
     let context = APIContext(configuration, rules: rules)
+    nextCleaning = Lock(configuration.clock().adding(seconds: 60))
     self.context = context
     let services: [any VendorService] = [
       ChimeAPI(context), IVSAPI(context), AzureAPI(context), VideoSDKAPI(context),
@@ -48,7 +52,11 @@ package final class VendorAPIs: APIService {
     self.services = services
     events = RoomEventQueue { event, time in for service in services { await service.observe(event, at: time) } }
     let rules = rules
-    rules.setNames { name in services.lazy.compactMap { $0.roomName(for: name) }.first ?? name }
+    rules.setNames { [weak rules] name in
+      // A name of a back end's own never hides a room that another one has made.
+      guard rules?.roomRule(name) == nil else { return name }
+      return services.lazy.compactMap { $0.roomName(for: name) }.first ?? name
+    }
     for service in services { service.accessChanged(configuration.access) }
     configuration.store.observe { change in for service in services { service.apply(change, to: rules) } }
   }
@@ -87,6 +95,13 @@ package final class VendorAPIs: APIService {
 
   /// Does what is due, such as ending meetings that have been empty for long. Its owner calls it about every second.
   package func handleTimeout() async {
+    let now = context.clock()
+    let isDue = nextCleaning.withLock { next in
+      guard next <= now else { return false }
+      next = now.adding(seconds: 60)
+      return true
+    }
+    if isDue { context.registry.store.removeExpired() }
     for service in services { await service.handleTimeout() }
   }
 
@@ -97,7 +112,10 @@ package final class VendorAPIs: APIService {
       check: { join in
         var named = join
         named.room = rules.name(of: join.room)
-        return base.check(named).flatMap { grants in
+        // Some tokens name the key that must have signed them by a claim of their own.
+        let own = join.credential.flatMap { credential in services.lazy.compactMap { $0.keys(for: credential) }.first }
+        let authorization = own.map { Authorization.tokens(trusting: .keys($0)) } ?? base
+        return authorization.check(named).flatMap { grants in
           var grants = grants
           for service in services {
             if let failure = service.refusal(of: join, &grants) { return .failure(failure) }
@@ -162,6 +180,8 @@ protocol VendorService: Sendable {
   /// Check tokens that back ends sign themselves.
   var verificationKeys: [VerificationKey] { get }
   func whenKeysChange(_ body: @escaping @Sendable () -> Void)
+  /// The keys that must have signed a token, by what it says of itself; nil: the server's keys.
+  func keys(for credential: String) -> [VerificationKey]?
   /// The room that an app means by a name of its own; nil: not known.
   func roomName(for name: String) -> String?
   func accessChanged(_ access: APIAccess)
@@ -172,6 +192,7 @@ extension VendorService {
   func refusal(of register: Register) -> Failure? { nil }
   var verificationKeys: [VerificationKey] { [] }
   func whenKeysChange(_ body: @escaping @Sendable () -> Void) {}
+  func keys(for credential: String) -> [VerificationKey]? { nil }
   func roomName(for name: String) -> String? { nil }
   func accessChanged(_ access: APIAccess) {}
   func answersOtherSites(method: String, target: String) -> Bool { false }

@@ -1,4 +1,5 @@
 import KoineAdmissions
+import KoineJSONCodec
 import KoineMedia
 import KoineRouter
 import KoineSignaling
@@ -170,6 +171,32 @@ import Testing
         .grant(
           PermissionChange(publishing: [.microphone], receiving: [.microphone, .camera, .screen, .screenSound]),
           attendee.attendeeID, room: meeting.meetingID)))
+  }
+
+  /// Another server changes the attendee's capabilities while this one deletes it.
+  @Test func deletedAttendeeStaysRefusedWhateverItsCapabilitiesBecome() async throws {
+    let meeting = try await createMeeting()
+    let attendee = try await createAttendee("ana", in: meeting.meetingID)
+    let key = ChimeAttendee.key(attendee.attendeeID, meeting: meeting.meetingID)
+    let entry = try #require(try await harness.store.get(key))
+    var changed = try decodeBody(ChimeAttendee.self, entry.value)
+    changed.hasChanged = true
+    try await harness.store.put(
+      ChimeDeletedAttendee.key(attendee.attendeeID, meeting: meeting.meetingID), Array("{}".utf8), ifVersion: nil,
+      expiry: nil)
+    try await harness.store.put(key, try JSONCodec.encode(changed), ifVersion: entry.version, expiry: nil)
+    #expect(code(decision(attendee, meeting: meeting.meetingID)) == .unauthorized)
+  }
+
+  @Test func rulesAreForgottenWithTheLastToken() async throws {
+    let meeting = try await createMeeting()
+    let attendee = try await createAttendee("ana", in: meeting.meetingID)
+    _ = await harness.aws("DELETE", "/meetings/\(meeting.meetingID)/attendees/\(attendee.attendeeID)")
+    #expect(harness.apis.rules.refusal(of: attendee.attendeeID, room: meeting.meetingID) != nil)
+    harness.advance(seconds: 2 * 24 * 60 * 60)
+    await harness.apis.handleTimeout()
+    #expect(harness.apis.rules.refusal(of: attendee.attendeeID, room: meeting.meetingID) == nil)
+    #expect(harness.apis.rules.roomRule(meeting.meetingID) == nil)
   }
 
   @Test func batchReportsFaultsBesideTheAttendeesThatItMade() async throws {

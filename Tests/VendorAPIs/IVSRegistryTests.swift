@@ -114,10 +114,10 @@ import Testing
     store.failNextWrite(moment, to: prefix)
     await ivs.report(stage.id, "ana1", .left(.left))
     let visits = try await store.list(prefix: "ivs/visit/", after: nil, limit: 10)
-    let visit = try decodeBody(IVSVisit.self, try #require(visits.first).value)
+    let visit = try decodeEntity(IVSVisit.self, try #require(visits.first).value)
     #expect(visit.events.map(\.name) == ["JOINED", "PUBLISH_STARTED", "LEFT"])
     let sessions = try await store.list(prefix: "ivs/sessions/", after: nil, limit: 10)
-    let list = try decodeBody(IVSSessions.self, try #require(sessions.first).value).sessions
+    let list = try decodeEntity(IVSSessions.self, try #require(sessions.first).value).sessions
     #expect(list.count == 1)
     #expect(list.allSatisfy { $0.end != nil })
   }
@@ -227,10 +227,10 @@ import Testing
     let stage = try await ivs.createStage().stage
     _ = await ivs.send("DisconnectParticipant", #"{"stageArn":"\#(stage.arn)","participantId":"out_1"}"#)
     let rules = ivs.harness.apis.rules
-    #expect(rules.participantRule("out_1", room: stage.id)?.refusal != nil)
+    #expect(rules.refusal(of: "out_1", room: stage.id) != nil)
     ivs.harness.advance(seconds: 15 * Self.day)
-    try #require(ivs.harness.store as? MemoryRegistry).removeExpired()
-    #expect(rules.participantRule("out_1", room: stage.id) == nil)
+    await ivs.harness.apis.handleTimeout()
+    #expect(rules.refusal(of: "out_1", room: stage.id) == nil)
   }
 
   // MARK: Tokens of imported keys

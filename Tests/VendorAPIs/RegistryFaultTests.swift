@@ -59,7 +59,7 @@ import Testing
     func refuses(_ participant: String, in room: String) -> [Bool] {
       servers.map { server in
         server.apis.rules.roomRule(room)?.refusal != nil
-          || server.apis.rules.participantRule(participant, room: room)?.refusal != nil
+          || server.apis.rules.refusal(of: participant, room: room) != nil
       }
     }
   }

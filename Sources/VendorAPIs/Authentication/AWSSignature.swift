@@ -32,6 +32,9 @@ struct AWSSignature {
     (accessKey, date, region, service) = (scope[0], scope[1], scope[2], scope[3])
     signedHeaders = signed.split(separator: ";").map { $0.lowercased() }
     self.signature = String(signature)
+    guard signedHeaders.count <= 64, Set(signedHeaders).count == signedHeaders.count else {
+      throw .incomplete("SignedHeaders has a name twice, or over 64 names")
+    }
     guard signedHeaders.contains("host") else { throw .incomplete("Host is not signed") }
     guard signature.utf8.count == 64, signature.allSatisfy(\.isHexDigit) else {
       throw .incomplete("Signature is not 64 hexadecimal digits")

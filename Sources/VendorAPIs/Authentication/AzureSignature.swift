@@ -12,6 +12,9 @@ struct AzureCaller: Hashable, Sendable {
   /// Seconds by which the clock of a back end may differ.
   static let clockWindow: Int64 = 15 * 60
 
+  /// Signed headers of a request; SDKs sign three.
+  private static let signedHeaderLimit = 32
+
   private static let scheme = "HMAC-SHA256 "
 
   /// - Returns: nil for a request that is refused. The service says no more than that.
@@ -24,6 +27,7 @@ struct AzureCaller: Hashable, Sendable {
     }
     guard let signed = members["SignedHeaders"]?.split(separator: ";").map({ $0.lowercased() }),
       let signature = members["Signature"], Base64.decode(signature.utf8)?.count == 32,
+      signed.count <= signedHeaderLimit, Set(signed).count == signed.count,
       signed.contains("host"), signed.contains("x-ms-content-sha256"),
       let dateName = signed.first(where: { $0 == "x-ms-date" || $0 == "date" }),
       let date = request.header(dateName).flatMap({ APITime(httpDate: $0) }),
@@ -40,6 +44,7 @@ struct AzureCaller: Hashable, Sendable {
     case .closed: return nil
     case .open: return AzureCaller(resource: openResource)
     case .credentials(let credentials):
+      guard !credentials.azure.isEmpty else { return nil }
       // Some of the SDKs sign the decoded form of a path that they send encoded.
       let targets = Set([request.target, PercentEncoding.decode(request.target) ?? request.target])
       let texts = targets.map { Array("\(request.method)\n\($0)\n\(values.joined(separator: ";"))".utf8) }

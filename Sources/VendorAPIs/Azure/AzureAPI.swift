@@ -112,16 +112,28 @@ struct AzureAPI: VendorService {
   var prefixesOfRules: [String] { [AzureUser.prefix, AzureRoom.prefix] }
 
   func apply(_ change: RegistryChange, to rules: AdmissionRules) {
-    guard let value = change.value else { return }
-    if change.key.hasPrefix(AzureUser.prefix), let user = try? decodeBody(AzureUser.self, value) {
+    guard let value = change.value else {
+      // The last token of a deleted user, or for a deleted room, has expired.
+      if change.key.hasPrefix(AzureUser.prefix),
+        let id = PercentEncoding.decode(change.key.dropFirst(AzureUser.prefix.count))
+      {
+        rules.set(nil as AdmissionRules.UserRule?, user: id, version: change.version)
+      } else if change.key.hasPrefix(AzureRoom.prefix) {
+        let id = String(
+          AzureRoom.key(String(change.key.dropFirst(AzureRoom.prefix.count))).dropFirst(AzureRoom.prefix.count))
+        rules.set(nil as AdmissionRules.RoomRule?, room: id, version: change.version)
+      }
+      return
+    }
+    if change.key.hasPrefix(AzureUser.prefix), let user = try? decodeEntity(AzureUser.self, value) {
       rules.set(
         AdmissionRules.UserRule(tokensValidFrom: user.tokensValidFrom, isDeleted: user.isDeleted), user: user.id,
         version: change.version)
-    } else if change.key.hasPrefix(AzureRoom.prefix), let room = try? decodeBody(AzureRoom.self, value) {
+    } else if change.key.hasPrefix(AzureRoom.prefix), let room = try? decodeEntity(AzureRoom.self, value) {
       watch.set(room)
       rules.set(
         AdmissionRules.RoomRule(
-          refusal: room.isDeleted ? Failure(.ended, "the room has been deleted") : nil,
+          kind: .callAgent, refusal: room.isDeleted ? Failure(.ended, "the room has been deleted") : nil,
           roster: room.participants.mapValues(\.rule), opening: room.validFrom, closing: room.validUntil),
         room: room.id, version: change.version)
     }
@@ -170,13 +182,15 @@ extension AzureRoom.Role {
   }
 
   /// What a participant that is inside gets and loses with the role.
-  var change: PermissionChange {
-    let rule = rule
+  var change: PermissionChange { Self.change(rule) }
+
+  static func change(_ rule: AdmissionRules.ParticipantRule) -> PermissionChange {
+    let isPresenter = rule.canModerate == true
     let change = PermissionChange(publishing: rule.publish ?? [], receiving: Set(Track.Kind.allCases))
     let moderation: Set<ParticipantPermission> = [.moderate, .admit]
     var whole = PermissionChange(
-      allowing: self == .presenter ? change.allowed.union(moderation) : change.allowed,
-      denying: self == .presenter ? change.denied : change.denied.union(moderation))
+      allowing: isPresenter ? change.allowed.union(moderation) : change.allowed,
+      denying: isPresenter ? change.denied : change.denied.union(moderation))
     whole.receive = change.receive
     return whole
   }

@@ -79,7 +79,10 @@ extension AzureAPI {
   private func revoke(_ id: String, deleting: Bool, _ caller: AzureCaller) async throws(AzureError) {
     guard isOwn(id, caller) else { throw Self.unknownUser }
     let start = APITime(milliseconds: (context.clock().seconds + 1) * 1_000)
-    let user = try await context.registry.update(AzureUser.self, AzureUser.key(id), refusing: Self.unavailable) {
+    let expiry = start.adding(seconds: AzureRoom.tombstoneSeconds)
+    let user = try await context.registry.update(
+      AzureUser.self, AzureUser.key(id), expiry: { $0.isDeleted ? expiry : nil }, refusing: Self.unavailable
+    ) {
       (user: inout AzureUser) throws(AzureError) in
       guard !user.isDeleted else { throw Self.unknownUser }
       user.tokensValidFrom = max(start, user.tokensValidFrom ?? start)

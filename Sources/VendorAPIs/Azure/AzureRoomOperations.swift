@@ -19,6 +19,15 @@ extension AzureAPI {
     return time
   }
 
+  /// The service invites at most so many users.
+  private static let participantLimit = 350
+
+  private func checkSize(of participants: [String: AzureRoom.Role]) throws(AzureError) {
+    guard participants.count <= Self.participantLimit else {
+      throw AzureError(400, "BadRequest", "A room has at most \(Self.participantLimit) participants.")
+    }
+  }
+
   private func check(from start: APITime, until end: APITime) throws(AzureError) {
     func fail(_ message: String) -> AzureError {
       AzureError(
@@ -81,6 +90,7 @@ extension AzureAPI {
     let end = try time(create.validUntil, "ValidUntil") ?? start.adding(seconds: Self.longest)
     try check(from: start, until: end)
     let participants = try roles(create.participants, mayRemove: false).compactMapValues { $0 }
+    try checkSize(of: participants)
     var room = AzureRoom(
       id: "99" + context.identifiers.decimal(15, at: now), resource: caller.resource, created: now, validFrom: start,
       validUntil: end, allowsDialOut: create.pstnDialOutEnabled ?? false, participants: participants)
@@ -164,6 +174,10 @@ extension AzureAPI {
       await context.execute(.close(room: id), for: caller.resource, reason: "delete room")
     } catch {
       guard error.status == 404 else { throw error }
+      // The answer to the first request may have been lost before the room was closed.
+      if context.rules.roomRule(id)?.refusal != nil {
+        await context.execute(.close(room: id), for: caller.resource, reason: "delete room")
+      }
     }
   }
 
@@ -174,11 +188,14 @@ extension AzureAPI {
     let roles = try roles(request.participants, mayRemove: true)
     _ = try await change(id, caller) { (room: inout AzureRoom) throws(AzureError) in
       for (participant, role) in roles { room.participants[participant] = role }
+      try checkSize(of: room.participants)
       return true
     }
-    for (participant, role) in roles.sorted(by: { $0.key < $1.key }) {
+    for participant in roles.keys.sorted() {
+      // As the roster is now: another request may have changed it in the meantime.
+      let rule = context.rules.roomRule(id)?.roster?[participant]
       let command: RoomCommand =
-        role.map { .grant($0.change, participant, room: id) } ?? .remove(participant, room: id)
+        rule.map { .grant(AzureRoom.Role.change($0), participant, room: id) } ?? .remove(participant, room: id)
       await context.execute(command, for: caller.resource, reason: "participants of the room")
     }
   }

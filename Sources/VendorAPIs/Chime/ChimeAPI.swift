@@ -62,7 +62,12 @@ struct ChimeAPI: VendorService {
     case ("GET", 2, "meetings", nil, _):
       return ok(ChimeMeetingAnswer(Meeting: answer(try await meeting(path[1], of: caller), to: request)))
     case ("DELETE", 2, "meetings", nil, _):
-      try await end(try await meeting(path[1], of: caller), subject: caller.accessKey)
+      do throws(AWSError) {
+        try await end(try await meeting(path[1], of: caller), subject: caller.accessKey)
+      } catch {
+        try await repeatEnd(of: path[1], caller)
+        throw error
+      }
       return nothing
     case ("POST", 3, "meetings", "attendees", nil):
       let meeting = try await meeting(path[1], of: caller)
@@ -83,7 +88,14 @@ struct ChimeAPI: VendorService {
       let meeting = try await meeting(path[1], of: caller)
       return ok(ChimeAttendeeAnswer(Attendee: try answer(try await attendee(path[3], in: meeting), in: meeting)))
     case ("DELETE", 4, "meetings", "attendees", _):
-      try await delete(path[3], in: try await meeting(path[1], of: caller), subject: caller.accessKey)
+      let meeting = try await meeting(path[1], of: caller)
+      do throws(AWSError) { try await delete(path[3], in: meeting, subject: caller.accessKey) } catch {
+        // The answer to the first request may have been lost before the attendee was removed.
+        if error.status == 404, context.rules.refusal(of: path[3], room: meeting.id) != nil {
+          await remove(path[3], from: meeting, subject: caller.accessKey)
+        }
+        throw error
+      }
       return nothing
     case ("PUT", 5, "meetings", "attendees", _) where path[4] == "capabilities":
       let meeting = try await meeting(path[1], of: caller)
@@ -151,28 +163,29 @@ struct ChimeAPI: VendorService {
 
   func apply(_ change: RegistryChange, to rules: AdmissionRules) {
     if change.key.hasPrefix(ChimeMeeting.prefix) {
-      guard let value = change.value, let meeting = try? decodeBody(ChimeMeeting.self, value) else {
-        // What remains is the room's name: forgotten with the last token for it.
-        watch.remove(key: change.key)
-        return
+      guard let value = change.value, let meeting = try? decodeEntity(ChimeMeeting.self, value) else {
+        // The last token for the meeting has expired.
+        guard let id = PercentEncoding.decode(change.key.dropFirst(ChimeMeeting.prefix.count)) else { return }
+        watch.remove(id)
+        return rules.set(nil as AdmissionRules.RoomRule?, room: id, version: change.version)
       }
       rules.set(
         AdmissionRules.RoomRule(
-          refusal: meeting.hasEnded ? Failure(.ended, "the meeting has ended") : nil,
+          kind: .meetingSession, refusal: meeting.hasEnded ? Failure(.ended, "the meeting has ended") : nil,
           limit: meeting.features?.attendeeMaxCount),
         room: meeting.id, version: change.version)
       watch.set(meeting, at: context.clock())
-    } else if change.key.hasPrefix(ChimeDeletedAttendee.prefix), let value = change.value,
-      let attendee = try? decodeBody(ChimeDeletedAttendee.self, value)
-    {
+    } else if change.key.hasPrefix(ChimeDeletedAttendee.prefix) {
+      guard let (meeting, attendee) = RegistryKey.pair(change.key, after: ChimeDeletedAttendee.prefix) else { return }
       rules.set(
-        AdmissionRules.ParticipantRule(refusal: Failure(.unauthorized, "the attendee has been deleted")),
-        participant: attendee.id, room: attendee.meetingID, version: change.version)
-    } else if change.key.hasPrefix(ChimeAttendee.prefix), let value = change.value,
-      let attendee = try? decodeBody(ChimeAttendee.self, value), attendee.hasChanged
-    {
+        refusal: change.value.map { _ in Failure(.unauthorized, "the attendee has been deleted") },
+        participant: attendee, room: meeting, version: change.version)
+    } else if change.key.hasPrefix(ChimeAttendee.prefix) {
+      guard let (meeting, id) = RegistryKey.pair(change.key, after: ChimeAttendee.prefix) else { return }
+      let attendee = change.value.flatMap { try? decodeEntity(ChimeAttendee.self, $0) }
       rules.set(
-        attendee.capabilities.rule, participant: attendee.id, room: attendee.meetingID, version: change.version)
+        attendee.flatMap { $0.hasChanged ? $0.capabilities.rule : nil }, participant: id, room: meeting,
+        version: change.version)
     }
   }
 
@@ -219,11 +232,7 @@ final class ChimeMeetingWatch: Sendable {
     }
   }
 
-  func remove(key: String) {
-    meetings.withLock { meetings in
-      if let id = PercentEncoding.decode(key.dropFirst(ChimeMeeting.prefix.count)) { meetings[id] = nil }
-    }
-  }
+  func remove(_ id: String) { meetings.withLock { $0[id] = nil } }
 
   func observe(_ event: RoomEvent, at now: APITime) {
     meetings.withLock { meetings in

@@ -101,6 +101,15 @@ extension ChimeAPI {
     await context.execute(.close(room: meeting.id), for: subject, reason: "DeleteMeeting")
   }
 
+  /// The answer to a request that ended a meeting may have been lost before the room was closed.
+  func repeatEnd(of id: String, _ caller: AWSCaller) async throws(AWSError) {
+    let meeting = try await stored { () throws(RegistryError) in
+      try await context.registry.read(ChimeMeeting.self, ChimeMeeting.key(id))?.value
+    }
+    guard let meeting, meeting.account == caller.account, meeting.hasEnded else { return }
+    await context.execute(.close(room: id), for: caller.accessKey, reason: "DeleteMeeting")
+  }
+
   // MARK: Attendees
 
   func createAttendee(
@@ -222,7 +231,11 @@ extension ChimeAPI {
         ChimeDeletedAttendee.key(id, meeting: meeting.id), deleted, expiry: meeting.expiry(context.settings))
     }
     try await stored { () throws(RegistryError) in try await context.registry.delete(attendee.key) }
-    for participant in [attendee.id, attendee.id + "#content"] {
+    await remove(attendee.id, from: meeting, subject: subject)
+  }
+
+  func remove(_ id: String, from meeting: ChimeMeeting, subject: String) async {
+    for participant in [id, id + "#content"] {
       await context.execute(.remove(participant, room: meeting.id), for: subject, reason: "DeleteAttendee")
     }
   }
@@ -244,7 +257,8 @@ extension ChimeAPI {
       return true
     }
     guard let changed else { throw AWSError(404, "NotFoundException", "Attendee <\(id)> not found") }
-    let rule = capabilities.rule
+    // As the registry is now: another request may have changed it in the meantime.
+    let rule = context.rules.participantRule(id, room: meeting.id) ?? capabilities.rule
     for participant in [id, id + "#content"] {
       await context.execute(
         .grant(

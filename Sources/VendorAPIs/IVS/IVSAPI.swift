@@ -109,22 +109,24 @@ struct IVSAPI: VendorService {
   var prefixesOfRules: [String] { [IVSStage.prefix, IVSRevokedParticipant.prefix, IVSPublicKey.prefix] }
 
   func apply(_ change: RegistryChange, to rules: AdmissionRules) {
-    if change.key.hasPrefix(IVSStage.prefix), let value = change.value,
-      let stage = try? decodeBody(IVSStage.self, value)
-    {
+    if change.key.hasPrefix(IVSStage.prefix) {
+      guard let value = change.value, let stage = try? decodeEntity(IVSStage.self, value) else {
+        // The last token for the stage has expired.
+        guard let id = PercentEncoding.decode(change.key.dropFirst(IVSStage.prefix.count)) else { return }
+        return rules.set(nil as AdmissionRules.RoomRule?, room: id, version: change.version)
+      }
       live.set(stage)
       rules.set(
         AdmissionRules.RoomRule(
-          refusal: stage.isDeleted ? Failure(.unauthorized, "the stage has been deleted") : nil),
+          kind: .stageStrategy, refusal: stage.isDeleted ? Failure(.unauthorized, "the stage has been deleted") : nil),
         room: stage.id, version: change.version)
     } else if change.key.hasPrefix(IVSRevokedParticipant.prefix) {
-      guard let revoked = IVSRevokedParticipant(key: change.key) else { return }
-      let refusal = change.value.map { _ in Failure(.unauthorized, "the participant has been disconnected") }
+      guard let (stage, participant) = RegistryKey.pair(change.key, after: IVSRevokedParticipant.prefix) else { return }
       rules.set(
-        refusal.map { AdmissionRules.ParticipantRule(refusal: $0) }, participant: revoked.participantID,
-        room: revoked.stageID, version: change.version)
+        refusal: change.value.map { _ in Failure(.unauthorized, "the participant has been disconnected") },
+        participant: participant, room: stage, version: change.version)
     } else if change.key.hasPrefix(IVSPublicKey.prefix) {
-      let key = change.value.flatMap { try? decodeBody(IVSPublicKey.self, $0) }
+      let key = change.value.flatMap { try? decodeEntity(IVSPublicKey.self, $0) }
       live.setKey(key, registryKey: change.key, version: change.version)
     }
   }

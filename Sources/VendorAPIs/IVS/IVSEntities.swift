@@ -61,16 +61,6 @@ struct IVSRevokedParticipant: Codable, Sendable, Equatable {
   static func key(stage: String, participant: String) -> String {
     prefix + PercentEncoding.encode(stage) + "/" + PercentEncoding.encode(participant)
   }
-
-  init(stageID: String, participantID: String) { (self.stageID, self.participantID) = (stageID, participantID) }
-
-  /// Reads the ids from a registry key: one that has expired has no value.
-  init?(key: String) {
-    guard key.hasPrefix(Self.prefix) else { return nil }
-    let ids = key.dropFirst(Self.prefix.count).split(separator: "/").map { PercentEncoding.decode($0) }
-    guard ids.count == 2, let stage = ids[0], let participant = ids[1] else { return nil }
-    self.init(stageID: stage, participantID: participant)
-  }
 }
 
 /// A public key with which a back end signs stage tokens itself.

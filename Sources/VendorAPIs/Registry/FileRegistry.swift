@@ -114,6 +114,25 @@ package final class FileRegistry: RegistryStore {
     state.withLock { $0.observers.append(observer) }
   }
 
+  /// In memory; the file loses them when it is written anew.
+  package func removeExpired() {
+    let now = clock()
+    queue.async { [self] in
+      let (expired, observers) = state.withLock { state in
+        let expired = state.values.filter { $0.value.expiry.map { $0 <= now } ?? false }
+        for key in expired.keys {
+          state.values[key] = nil
+          state.keys.remove(key)
+        }
+        return (expired, state.observers)
+      }
+      for (key, stored) in expired {
+        let change = RegistryChange(key: key, value: nil, version: RegistryVersion(number: stored.version.number + 1))
+        for observer in observers { observer(change) }
+      }
+    }
+  }
+
   private func change(
     _ key: String, _ value: [UInt8]?, _ version: RegistryVersion?, _ expiry: APITime?
   ) async throws(RegistryError) -> RegistryVersion {

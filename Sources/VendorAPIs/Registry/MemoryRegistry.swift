@@ -97,7 +97,6 @@ package final class MemoryRegistry: RegistryStore {
     for observer in state.withLock({ $0.observers }) { observer(change) }
   }
 
-  /// Forgets expired values. Its owner calls it now and then.
   package func removeExpired() {
     let now = clock()
     let expired = state.withLock { $0.values.filter { $0.value.expiry.map { $0 <= now } ?? false }.map(\.key) }

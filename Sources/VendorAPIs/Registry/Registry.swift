@@ -97,3 +97,8 @@ struct Registry: Sendable {
     do { return try JSONCodec.encode(value) } catch { throw .unavailable("an entry cannot be written: \(error)") }
   }
 }
+
+/// Reads an entity of the registry, whose size the operations that write it bound.
+func decodeEntity<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
+  try JSONCodec.decode(type, from: bytes)
+}

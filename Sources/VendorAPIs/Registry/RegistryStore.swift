@@ -30,6 +30,24 @@ package protocol RegistryStore: Sendable {
   /// Calls `observer` for each later change, by any writer, in the order of versions of one key. A change by a writer of this
   /// process is reported before its `put` or `delete` returns.
   func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void)
+
+  /// Forgets expired values and reports them as deleted, where the store does not do it by itself.
+  func removeExpired()
+}
+
+extension RegistryStore {
+  package func removeExpired() {}
+}
+
+/// Keys are ASCII: parts with other characters are percent-encoded.
+enum RegistryKey {
+  /// The two parts of a key behind a prefix.
+  static func pair(_ key: String, after prefix: String) -> (first: String, second: String)? {
+    let parts = key.dropFirst(prefix.count).split(separator: "/")
+    guard parts.count == 2, let first = PercentEncoding.decode(parts[0]), let second = PercentEncoding.decode(parts[1])
+    else { return nil }
+    return (first, second)
+  }
 }
 
 /// Versions of one key grow with each write.

@@ -1,5 +1,6 @@
 import KoineMedia
 package import KoineRouter
+import KoineTokens
 import KoineSignaling
 
 /// What the registry knows about joins, ready to be looked up: rooms that have ended, participants that are removed or restricted,
@@ -10,6 +11,8 @@ import KoineSignaling
 package final class AdmissionRules: Sendable {
   /// Of one room.
   struct RoomRule: Sendable, Equatable {
+    /// The kind of tokens that the room's back end gives its apps. Others do not open the room; a link does, by its own name.
+    var kind: TokenKind?
     /// Why nobody enters any more; nil: the room is open.
     var refusal: Failure?
     /// At most so many participants, without hidden ones and content shares.
@@ -23,8 +26,6 @@ package final class AdmissionRules: Sendable {
 
   /// Of one participant of a room.
   struct ParticipantRule: Sendable, Equatable {
-    /// Why it does not enter; nil: it may.
-    var refusal: Failure?
     /// The kinds that it may publish, of those that its token allows; nil: all of them.
     var publish: Set<Track.Kind>?
     /// The kinds that it receives, of those that its token allows; nil: all of them.
@@ -55,6 +56,8 @@ package final class AdmissionRules: Sendable {
   private struct State: Sendable {
     var rooms: [String: Versioned<RoomRule>] = [:]
     var participants: [ParticipantKey: Versioned<ParticipantRule>] = [:]
+    /// Apart from what a participant may do: another entity of the registry says it.
+    var refusals: [ParticipantKey: Versioned<Failure>] = [:]
     var users: [String: Versioned<UserRule>] = [:]
   }
 
@@ -74,13 +77,19 @@ package final class AdmissionRules: Sendable {
     state.withLock { Self.set(rule, version, in: &$0.participants[ParticipantKey(room: room, id: participant)]) }
   }
 
+  /// - Parameter refusal: why the participant does not enter; nil: it may.
+  func set(refusal: Failure?, participant: Participant.ID, room: String, version: RegistryVersion) {
+    state.withLock { Self.set(refusal, version, in: &$0.refusals[ParticipantKey(room: room, id: participant)]) }
+  }
+
   func set(_ rule: UserRule?, user: String, version: RegistryVersion) {
     state.withLock { Self.set(rule, version, in: &$0.users[user]) }
   }
 
   private static func set<Rule>(_ rule: Rule?, _ version: RegistryVersion, in place: inout Versioned<Rule>?) {
     guard place.map({ $0.version < version }) ?? true else { return }
-    place = Versioned(rule: rule, version: version)
+    // A rule ends with its entity, whose key no later version uses: nothing has to be remembered.
+    place = rule.map { Versioned(rule: $0, version: version) }
   }
 
   /// Gives the rules the other names of rooms.
@@ -92,6 +101,10 @@ package final class AdmissionRules: Sendable {
 
   func roomRule(_ room: String) -> RoomRule? { state.withLock { $0.rooms[room]?.rule } }
   func userRule(_ user: String) -> UserRule? { state.withLock { $0.users[user]?.rule } }
+
+  func refusal(of id: Participant.ID, room: String) -> Failure? {
+    state.withLock { $0.refusals[ParticipantKey(room: room, id: id)]?.rule }
+  }
 
   func participantRule(_ id: Participant.ID, room: String) -> ParticipantRule? {
     state.withLock { $0.participants[ParticipantKey(room: room, id: id)]?.rule }
@@ -118,20 +131,25 @@ package final class AdmissionRules: Sendable {
     if let room, let failure = refusal(room) { return .refuse(failure) }
     let id = question.participantID
     let isShare = id?.hasSuffix(Self.contentShare) ?? false
+    if let kind = room?.kind, let own = grants.kind, own != kind.rawValue, own != TokenKind.room.rawValue {
+      return .refuse(Failure(.forbidden, "the room is opened by tokens of another kind"))
+    }
     // A content share is a participant of its own, and follows the rules of its attendee.
     let attendee = isShare ? id.map { String($0.dropLast(Self.contentShare.count)) } : id
-    if let attendee, let rule = participantRule(attendee, room: name) {
-      if let failure = rule.refusal { return .refuse(failure) }
-      grants.restrict(to: rule)
+    if let attendee {
+      if let failure = refusal(of: attendee, room: name) { return .refuse(failure) }
+      if let rule = participantRule(attendee, room: name) { grants.restrict(to: rule) }
     }
     if let roster = room?.roster {
-      guard let attendee, let rule = roster[attendee] else {
+      // With checked tokens, only an id in the token counts.
+      let isProven = grants.kind == nil || grants.participantID != nil
+      guard isProven, let attendee, let rule = roster[attendee] else {
         return .refuse(Failure(.forbidden, "the participant is not in the room's roster"))
       }
-      if let failure = rule.refusal { return .refuse(failure) }
       grants.restrict(to: rule)
     }
-    if !isShare, question.occasion != .renewal, let limit = room?.limit, let state = question.room,
+    if !isShare, question.occasion != .renewal, question.room?.hasParticipant != true, let limit = room?.limit,
+      let state = question.room,
       state.participants - state.contentShares >= limit
     {
       return .refuse(Failure(.roomFull, "the room has its limit of \(limit) participants"))

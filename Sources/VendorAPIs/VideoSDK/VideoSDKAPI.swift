@@ -121,12 +121,12 @@ struct VideoSDKAPI: VendorService {
 
   func apply(_ change: RegistryChange, to rules: AdmissionRules) {
     guard change.key.hasPrefix(VideoSDKRoom.prefix), let value = change.value,
-      let room = try? decodeBody(VideoSDKRoom.self, value)
+      let room = try? decodeEntity(VideoSDKRoom.self, value)
     else { return }
     live.set(room)
     rules.set(
       AdmissionRules.RoomRule(
-        refusal: room.isDisabled ? Failure(.ended, "the room is disabled") : nil,
+        kind: .eventListener, refusal: room.isDisabled ? Failure(.ended, "the room is disabled") : nil,
         roster: room.allowedParticipantIDs.map { ids in
           Dictionary(ids.map { ($0, AdmissionRules.ParticipantRule()) }, uniquingKeysWith: { first, _ in first })
         }),
@@ -143,16 +143,19 @@ struct VideoSDKAPI: VendorService {
     }
   }
 
-  var verificationKeys: [VerificationKey] { live.keys }
-  func whenKeysChange(_ body: @escaping @Sendable () -> Void) { live.whenKeysChange(body) }
-
   /// A secret signs tokens of its own API key only.
+  func keys(for credential: String) -> [VerificationKey]? {
+    guard let claims = try? JSONWebToken.uncheckedClaims(VideoSDKToken.self, in: credential) else { return nil }
+    return live.key(of: claims.apiKey).map { [$0] }
+  }
+
+  /// A token without a room opens the rooms of its own API key, and rooms that no back end has made.
   func refusal(of join: Join, _ grants: inout Grants) -> Failure? {
-    guard let credential = join.credential, let token = try? JSONWebToken.parse(credential), token.keyID == nil,
-      let claims = try? token.claims(as: VideoSDKToken.self),
-      let signer = live.apiKey(thatSigned: token), signer != claims.apiKey
+    guard let credential = join.credential,
+      let claims = try? JSONWebToken.uncheckedClaims(VideoSDKToken.self, in: credential),
+      let owner = live.apiKey(ofRoom: context.rules.name(of: join.room)), owner != claims.apiKey
     else { return nil }
-    return Failure(.unauthorized, "the token's secret is another API key's")
+    return Failure(.forbidden, "the room is another API key's")
   }
 }
 
@@ -174,7 +177,6 @@ final class VideoSDKLiveRooms: Sendable {
     var customs: [String: String] = [:]
     var live: [String: Live] = [:]
     var keys: [(apiKey: String, key: VerificationKey)] = []
-    var keysChanged: (@Sendable () -> Void)?
   }
 
   private let state = Lock(State())
@@ -182,7 +184,8 @@ final class VideoSDKLiveRooms: Sendable {
   func set(_ room: VideoSDKRoom) {
     state.withLock { state in
       state.rooms[room.roomID] = Known(apiKey: room.apiKey, autoClose: room.autoClose)
-      if let custom = room.customRoomID { state.customs[custom] = room.roomID }
+      // Two keys may have the same custom id: apps, which join by a name only, mean the first.
+      if let custom = room.customRoomID, state.customs[custom] == nil { state.customs[custom] = room.roomID }
     }
   }
 
@@ -208,21 +211,14 @@ final class VideoSDKLiveRooms: Sendable {
   }
 
   func setCredentials(_ credentials: [APICredentials.VideoSDKKey]) {
-    let changed = state.withLock { state in
+    state.withLock { state in
       state.keys = credentials.compactMap { entry in
         guard var key = try? VerificationKey(secret: Array(entry.secret.utf8)) else { return nil }
         key.binding = KeyBinding(kinds: [.eventListener])
         return (entry.apiKey, key)
       }
-      return state.keysChanged
     }
-    changed?()
   }
 
-  var keys: [VerificationKey] { state.withLock { $0.keys.map(\.key) } }
-  func whenKeysChange(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.keysChanged = body } }
-
-  func apiKey(thatSigned token: JSONWebToken) -> String? {
-    state.withLock { $0.keys }.first { (try? token.verify(with: $0.key)) != nil }?.apiKey
-  }
+  func key(of apiKey: String) -> VerificationKey? { state.withLock { $0.keys.first { $0.apiKey == apiKey }?.key } }
 }

@@ -84,6 +84,9 @@ extension VideoSDKAPI {
         (1...43_200).contains(close.duration ?? 480)
       else { throw VideoSDKError(400, "autoCloseConfig is invalid") }
     }
+    guard (request.allowedParticipantIds?.count ?? 0) <= 1_000 else {
+      throw VideoSDKError(400, "allowedParticipantIds has over 1000 members")
+    }
     let now = context.clock()
     var room = VideoSDKRoom(
       id: makeID(), roomID: makeRoomID(), apiKey: caller.apiKey, customRoomID: request.customRoomId, created: now,
