@@ -309,10 +309,13 @@ final class Room {
   /// notified of attributes that it changes.
   func renew(_ member: Member, _ grants: Grants, at now: Tick) throws(Failure) {
     try roster.checkRenewal(member.id, grants, limits: limits)
-    let (before, received, attributes) = (member.grants.permissions, member.grants.receive, member.attributes)
+    let (former, attributes) = (member.grants, member.attributes)
     roster.renew(member.id, grants, limit: limits.participants, at: now)
-    permissionsChanged(of: member, from: before, receiving: received, at: now)
-    report(.renewed(externalID: member.entry.externalID, attributes: member.attributes, member.grants), of: member)
+    permissionsChanged(of: member, from: former.permissions, receiving: former.receive, at: now)
+    report(
+      .renewed(
+        externalID: member.entry.externalID, attributes: member.attributes, member.grants, before: former),
+      of: member)
     if member.attributes != attributes { attributesChanged(of: member, at: now) }
     needsSettling = true
   }

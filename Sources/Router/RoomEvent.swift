@@ -13,8 +13,8 @@ package struct RoomEvent: Hashable, Sendable {
     case subscribed(to: Participant.ID, isOn: Bool)
     /// The participant has been refused at the door. Its id is empty if its credential and its join name none.
     case refused(Failure)
-    /// The participant has brought a new credential, which the room has accepted.
-    case renewed(externalID: String?, attributes: [String: String], Grants)
+    /// The participant has brought a new credential, which the room has accepted. `before`: the grants of the former one.
+    case renewed(externalID: String?, attributes: [String: String], Grants, before: Grants)
   }
 
   /// The name under which the participant has come, or wants to come.

@@ -49,6 +49,10 @@ package struct APISettings: Sendable, Equatable {
   package var sessionsPerRoom = 100
   /// Events that are kept for each participant of a session.
   package var eventsPerParticipant = 1_000
+  /// Participants of a stage's session of which only refusals are kept. A join may name any id before it is refused.
+  package var refusedPerSession = 1_000
+  /// Seconds for which the history of a stage is kept.
+  package var historySeconds: Int64 = 60 * 24 * 60 * 60
 
   /// Rooms on one page of Azure's list.
   package var azurePage = 100

@@ -9,6 +9,28 @@ final class FaultyRegistry: RegistryStore {
   /// Of a hundred calls.
   private let failures: Int
 
+  /// When a chosen write fails.
+  enum Moment: CaseIterable { case before, after }
+
+  /// The next write to a key with this beginning fails once.
+  private let next = Lock<(prefix: String, moment: Moment)?>(nil)
+
+  func failNextWrite(_ moment: Moment, to prefix: String) { next.withLock { $0 = (prefix, moment) } }
+
+  private func write<Value>(
+    _ key: String, _ body: () async throws(RegistryError) -> Value
+  ) async throws(RegistryError) -> Value {
+    let moment: Moment? = next.withLock { next in
+      guard let chosen = next, key.hasPrefix(chosen.prefix) else { return nil }
+      next = nil
+      return chosen.moment
+    }
+    if moment == .before { throw .unavailable("the write fails") }
+    let value = try await body()
+    if moment == .after { throw .unavailable("the answer is lost") }
+    return value
+  }
+
   init(_ inner: any RegistryStore, seed: UInt64, failures: Int = 15) {
     self.inner = inner
     random = Lock(SeededRandom(seed: seed))
@@ -37,12 +59,16 @@ final class FaultyRegistry: RegistryStore {
     _ key: String, _ value: [UInt8], ifVersion version: RegistryVersion?, expiry: APITime?
   ) async throws(RegistryError) -> RegistryVersion {
     try await call { () throws(RegistryError) in
-      try await inner.put(key, value, ifVersion: version, expiry: expiry)
+      try await write(key) { () throws(RegistryError) in
+        try await inner.put(key, value, ifVersion: version, expiry: expiry)
+      }
     }
   }
 
   func delete(_ key: String, ifVersion version: RegistryVersion) async throws(RegistryError) {
-    try await call { () throws(RegistryError) in try await inner.delete(key, ifVersion: version) }
+    try await call { () throws(RegistryError) in
+      try await write(key) { () throws(RegistryError) in try await inner.delete(key, ifVersion: version) }
+    }
   }
 
   func list(prefix: String, after key: String?, limit: Int) async throws(RegistryError) -> [RegistryEntry] {

@@ -84,12 +84,7 @@ struct IVSAPI: VendorService {
     case "ListPublicKeys": return try await listKeys(body(request), for: caller)
     case "DeletePublicKey":
       let key = try await publicKey((try body(request) as IVSARNRequest).arn, of: caller)
-      try await stored { () throws(RegistryError) in
-        try await context.registry.delete(
-          IVSPublicKey.claimKey(fingerprint: key.fingerprint, account: key.account, region: key.region))
-        try await context.registry.delete(key.key)
-      }
-      return IVSEmptyAnswer()
+      return try await delete(key)
     default:
       context.log("\(operation) of Amazon IVS is not served")
       throw AWSError(400, "UnsupportedOperation", "\(operation) is not served here")
@@ -139,7 +134,8 @@ struct IVSAPI: VendorService {
   var verificationKeys: [VerificationKey] { live.keys }
   func whenKeysChange(_ body: @escaping @Sendable () -> Void) { live.whenKeysChange(body) }
 
-  /// A token that an imported key has signed must be for a stage of the key's account and region.
+  /// A token that an imported key has signed must be for a stage of the key's account and region, and must not be valid for longer
+  /// than the registry remembers that its participant was disconnected.
   func refusal(of join: Join, _ grants: inout Grants) -> Failure? {
     guard let credential = join.credential, let token = try? JSONWebToken.parse(credential), let id = token.keyID,
       id.hasPrefix("arn:aws:ivs:"), let claims = try? token.claims(as: IVSStageToken.self)
@@ -148,6 +144,9 @@ struct IVSAPI: VendorService {
     guard live.isStage(claims.topic, arn: claims.resource),
       claims.resource.split(separator: ":", maxSplits: 5).dropLast() == scope
     else { return Failure(.unauthorized, "the token is for a stage that its key does not open") }
+    guard let issued = claims.issued, claims.expires.seconds - issued.seconds <= Double(IVSChecks.tokenSeconds) else {
+      return Failure(.unauthorized, "the token has no iat, or is valid for over 14 days")
+    }
     return nil
   }
 
@@ -160,7 +159,10 @@ final class IVSLiveStages: Sendable {
   struct Live: Sendable {
     var session: String
     var order = 0
+    /// The kinds that each participant publishes.
     var participants: [Participant.ID: Set<Track.Kind>] = [:]
+    /// Ids of refused joins that are recorded.
+    var refused: Set<Participant.ID> = []
   }
 
   private struct State {
@@ -182,6 +184,14 @@ final class IVSLiveStages: Sendable {
 
   /// The session that is on; nil: nobody is on the stage.
   func session(of stage: String) -> String? { state.withLock { $0.live[stage]?.session } }
+
+  /// Whether the participant is on the stage in this session.
+  func isPresent(_ id: Participant.ID, on stage: String, session: String) -> Bool {
+    state.withLock { state in
+      guard let live = state.live[stage], live.session == session else { return false }
+      return live.participants[id] != nil
+    }
+  }
 
   func withLive<Value>(_ stage: String, _ body: (inout Live?) -> Value) -> Value {
     state.withLock { body(&$0.live[stage]) }

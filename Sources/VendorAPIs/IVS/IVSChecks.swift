@@ -1,5 +1,8 @@
 /// Checks of the service's limits. Each throws `ValidationException`.
 enum IVSChecks {
+  /// Longest life of a token, in seconds.
+  static let tokenSeconds: Int64 = 20_160 * 60
+
   static func fail(_ text: String) -> AWSError { AWSError(400, "ValidationException", text) }
 
   static func notFound(_ kind: String, _ id: String) -> AWSError {
@@ -27,7 +30,7 @@ enum IVSChecks {
     guard let tags else { return }
     guard tags.count <= 50 else { throw fail("more than 50 tags") }
     for (key, value) in tags {
-      guard (1...128).contains(key.count), value.count <= 256 else {
+      guard (1...128).contains(key.unicodeScalars.count), value.unicodeScalars.count <= 256 else {
         throw fail("a tag's key has 1 to 128 characters and its value at most 256")
       }
       guard !key.lowercased().hasPrefix("aws:") else { throw fail("a tag's key must not begin with aws:") }
@@ -51,7 +54,7 @@ enum IVSChecks {
     guard request.duration.map({ (1...20_160).contains($0) }) ?? true else {
       throw fail("duration must be between 1 and 20160 minutes")
     }
-    guard (request.userId?.count ?? 0) <= 128 else { throw fail("userId has over 128 characters") }
+    guard (request.userId?.unicodeScalars.count ?? 0) <= 128 else { throw fail("userId has over 128 characters") }
     let bytes = (request.attributes ?? [:]).reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     guard bytes <= 1_024 else { throw fail("attributes are over 1 KB") }
     let capabilities = request.capabilities ?? []
@@ -90,8 +93,29 @@ enum IVSChecks {
     return token
   }
 
+  private static func isStorageARN(_ arn: String) -> Bool {
+    let parts = arn.split(separator: ":", maxSplits: 5, omittingEmptySubsequences: false)
+    let kind = "storage-configuration/"
+    guard arn.utf8.count <= 128, parts.count == 6, parts[0...2] == ["arn", "aws", "ivs"], !parts[3].isEmpty,
+      !parts[4].isEmpty, parts[5].hasPrefix(kind)
+    else { return false }
+    let id = parts[5].dropFirst(kind.utf8.count)
+    return !id.isEmpty && id.utf8.allSatisfy(isIDByte)
+  }
+
   static func recording(_ configuration: IVSRecordingConfiguration?) throws(AWSError) {
     guard let configuration else { return }
+    guard let arn = configuration.storageConfigurationArn else { throw fail("storageConfigurationArn is missing") }
+    guard arn.isEmpty || isStorageARN(arn) else {
+      throw fail("storageConfigurationArn is not the ARN of a storage-configuration")
+    }
+    let thumbnails = configuration.thumbnailConfiguration
+    guard (thumbnails?.storage ?? []).allSatisfy({ ["SEQUENTIAL", "LATEST"].contains($0) }),
+      (thumbnails?.storage?.count ?? 0) <= 2
+    else { throw fail("storage must be at most two of SEQUENTIAL and LATEST") }
+    guard thumbnails?.recordingMode.map({ ["INTERVAL", "DISABLED"].contains($0) }) ?? true else {
+      throw fail("recordingMode must be INTERVAL or DISABLED")
+    }
     guard (configuration.mediaTypes ?? []).allSatisfy({ ["AUDIO_VIDEO", "AUDIO_ONLY", "NONE"].contains($0) }),
       (configuration.mediaTypes?.count ?? 0) <= 1
     else { throw fail("mediaTypes must be one of AUDIO_VIDEO, AUDIO_ONLY and NONE") }

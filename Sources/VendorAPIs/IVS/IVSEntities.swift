@@ -103,6 +103,8 @@ struct IVSSessions: Codable, Sendable, Equatable {
 /// A participant of one session, with its events, oldest first.
 struct IVSVisit: Codable, Sendable, Equatable {
   struct Event: Codable, Sendable, Equatable {
+    /// Recognizes an event whose write is repeated, and the place of a page.
+    var id: String
     var name: String
     var time: APITime
     var remoteParticipantID: String?
@@ -117,12 +119,9 @@ struct IVSVisit: Codable, Sendable, Equatable {
   var firstJoined: APITime
   /// Counts the participants of the session.
   var order: Int
-  var isConnected: Bool
   var hasPublished = false
   /// Whether it has entered the stage. A participant that was only refused has events and is in no list.
   var hasJoined: Bool
-  /// What its token gives it now, for the record of an exchange.
-  var capabilities: [String] = []
   var events: [Event] = []
 
   static func prefix(stage: String, session: String) -> String {
@@ -134,9 +133,9 @@ struct IVSVisit: Codable, Sendable, Equatable {
   }
 }
 
+/// A token before or after an exchange. The room does not know when a stage's token expires, so `expirationTime` is left out.
 struct IVSExchangedToken: Codable, Sendable, Equatable {
   var capabilities: [String]
   var attributes: [String: String]
   var userId: String
-  var expirationTime: String
 }

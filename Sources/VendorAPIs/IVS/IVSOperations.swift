@@ -8,12 +8,20 @@ extension IVSAPI {
   // MARK: Stages
 
   func stage(_ arn: String?, _ member: String, of caller: AWSCaller) async throws(AWSError) -> IVSStage {
+    let found = try await stageOrTombstone(arn, member, of: caller)
+    guard !found.isDeleted else { throw IVSChecks.notFound("stage", found.arn) }
+    return found
+  }
+
+  private func stageOrTombstone(
+    _ arn: String?, _ member: String, of caller: AWSCaller
+  ) async throws(AWSError) -> IVSStage {
     let id = try IVSChecks.id(of: "stage", in: arn, member, caller: caller)
     let found = try await stored { () throws(RegistryError) in
       guard let id else { return nil as IVSStage? }
       return try await context.registry.read(IVSStage.self, IVSStage.key(id))?.value
     }
-    guard let found, !found.isDeleted, found.account == caller.account else {
+    guard let found, found.account == caller.account, found.region == caller.region else {
       throw IVSChecks.notFound("stage", arn ?? "")
     }
     return found
@@ -92,21 +100,17 @@ extension IVSAPI {
     return IVSStageAnswer(stage: answer(changed ?? stage, to: request))
   }
 
-  /// Longest life of a token, in seconds.
-  private static let tokenSeconds: Int64 = 20_160 * 60
+  /// When no token is valid any more that exists now: tombstones expire then. Tokens are accepted for another minute.
+  private var tombstoneExpiry: APITime { context.clock().adding(seconds: IVSChecks.tokenSeconds + 5 * 60) }
 
   func deleteStage(_ request: IVSARNRequest, for caller: AWSCaller) async throws(AWSError) -> IVSEmptyAnswer {
-    let stage: IVSStage
-    do throws(AWSError) { stage = try await self.stage(request.arn, "arn", of: caller) } catch {
-      // The answer to the first request may have been lost before the room was closed.
-      if error.status == 404, let id = try IVSChecks.id(of: "stage", in: request.arn, caller: caller),
-        context.rules.roomRule(id)?.refusal != nil
-      {
-        await context.execute(.close(room: id), for: caller.accessKey, reason: "DeleteStage")
-      }
-      throw error
+    let stage = try await stageOrTombstone(request.arn, "arn", of: caller)
+    guard !stage.isDeleted else {
+      // Completes a deletion that was interrupted between the registry and the room.
+      await context.execute(.close(room: stage.id), for: caller.accessKey, reason: "DeleteStage")
+      throw IVSChecks.notFound("stage", stage.arn)
     }
-    let expiry = context.clock().adding(seconds: Self.tokenSeconds)
+    let expiry = tombstoneExpiry
     try await context.registry.update(
       IVSStage.self, stage.key, expiry: { _ in expiry }, refusing: Self.unavailable
     ) { (stage: inout IVSStage) throws(AWSError) in
@@ -146,13 +150,18 @@ extension IVSAPI {
 
   func disconnect(_ request: IVSDisconnect, for caller: AWSCaller) async throws(AWSError) -> IVSEmptyAnswer {
     let id = try IVSChecks.participantID(request.participantId)
-    guard (request.reason?.count ?? 0) <= 128 else { throw IVSChecks.fail("reason has over 128 characters") }
+    guard (request.reason?.unicodeScalars.count ?? 0) <= 128 else {
+      throw IVSChecks.fail("reason has over 128 characters")
+    }
     let stage = try await stage(request.stageArn, "stageArn", of: caller)
-    _ = try await stored { () throws(RegistryError) in
-      try await context.registry.create(
-        IVSRevokedParticipant.key(stage: stage.id, participant: id),
-        IVSRevokedParticipant(stageID: stage.id, participantID: id),
-        expiry: context.clock().adding(seconds: Self.tokenSeconds))
+    let (key, expiry) = (IVSRevokedParticipant.key(stage: stage.id, participant: id), tombstoneExpiry)
+    try await stored { () throws(RegistryError) in
+      let revoked = IVSRevokedParticipant(stageID: stage.id, participantID: id)
+      guard try await context.registry.create(key, revoked, expiry: expiry) != nil else { return }
+      // The back end may have signed another token for the same id since.
+      try await context.registry.update(
+        IVSRevokedParticipant.self, key, expiry: { _ in expiry }, refusing: { $0 }
+      ) { (_: inout IVSRevokedParticipant) throws(RegistryError) in true }
     }
     await context.execute(.remove(id, room: stage.id), for: caller.accessKey, reason: request.reason)
     return IVSEmptyAnswer()
@@ -171,7 +180,9 @@ extension IVSAPI {
       guard let id else { return nil as IVSPublicKey? }
       return try await context.registry.read(IVSPublicKey.self, IVSPublicKey.key(id))?.value
     }
-    guard let found else { throw IVSChecks.notFound("public-key", arn ?? "") }
+    guard let found, found.account == caller.account, found.region == caller.region else {
+      throw IVSChecks.notFound("public-key", arn ?? "")
+    }
     return found
   }
 
@@ -205,6 +216,20 @@ extension IVSAPI {
 
   private func write(_ key: IVSPublicKey) async throws(AWSError) -> IVSPublicKey {
     try await stored { () throws(RegistryError) in try await context.registry.create(key.key, key) } ?? key
+  }
+
+  /// Deletes the claim first: a repetition finds the key and completes the deletion. A claim of a later import stays.
+  func delete(_ key: IVSPublicKey) async throws(AWSError) -> IVSEmptyAnswer {
+    let claimKey = IVSPublicKey.claimKey(fingerprint: key.fingerprint, account: key.account, region: key.region)
+    try await stored { () throws(RegistryError) in
+      if let claim = try await context.registry.read(ChimeClaim.self, claimKey), claim.value.id == key.id {
+        do throws(RegistryError) {
+          try await context.registry.store.delete(claimKey, ifVersion: claim.version)
+        } catch .conflict {}
+      }
+      try await context.registry.delete(key.key)
+    }
+    return IVSEmptyAnswer()
   }
 
   /// MD5 of the key's DER form, in pairs of digits; nil if the text is not PEM.
@@ -276,7 +301,9 @@ extension IVSAPI {
     } else {
       let stage = try await stage(arn, "resourceArn", of: caller)
       tags = try await context.registry.update(IVSStage.self, stage.key, refusing: Self.unavailable) {
-        (stage: inout IVSStage) throws(AWSError) in try change(&stage.tags)
+        (stage: inout IVSStage) throws(AWSError) in
+        guard !stage.isDeleted else { throw IVSChecks.notFound("stage", stage.arn) }
+        return try change(&stage.tags)
       }?.tags
     }
     return request.method == "GET" ? IVSTagsAnswer(tags: tags ?? [:]) : IVSEmptyAnswer()
