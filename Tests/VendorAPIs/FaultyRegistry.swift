@@ -15,6 +15,19 @@ final class FaultyRegistry: RegistryStore {
     self.failures = failures
   }
 
+  /// When a write fails.
+  enum WriteFault: Sendable, CaseIterable {
+    /// It is not executed.
+    case before
+    /// It is executed, and its answer is lost.
+    case after
+  }
+
+  private let nextWrite = Lock<WriteFault?>(nil)
+
+  /// Has the next write fail.
+  func failNextWrite(_ fault: WriteFault) { nextWrite.withLock { $0 = fault } }
+
   private func number(below limit: Int) -> Int { random.withLock { Int.random(in: 0..<limit, using: &$0) } }
 
   private func fail() throws(RegistryError) {
@@ -36,9 +49,16 @@ final class FaultyRegistry: RegistryStore {
   func put(
     _ key: String, _ value: [UInt8], ifVersion version: RegistryVersion?, expiry: APITime?
   ) async throws(RegistryError) -> RegistryVersion {
-    try await call { () throws(RegistryError) in
+    let fault = nextWrite.withLock { next in
+      defer { next = nil }
+      return next
+    }
+    if fault == .before { throw .unavailable("the write is not executed") }
+    let written = try await call { () throws(RegistryError) in
       try await inner.put(key, value, ifVersion: version, expiry: expiry)
     }
+    if fault == .after { throw .unavailable("the answer is lost") }
+    return written
   }
 
   func delete(_ key: String, ifVersion version: RegistryVersion) async throws(RegistryError) {
