@@ -1,6 +1,7 @@
 """Azure Communication Services, Identity and Rooms, by the vendor's Python SDKs: all operations, with sample apps of the call style."""
 
 import asyncio
+import logging
 import os
 from datetime import datetime, timedelta, timezone
 
@@ -12,6 +13,9 @@ from azure.core.credentials import AzureKeyCredential
 from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, ResourceNotFoundError
 
 from context import expect, expect_equal, expect_error, until
+
+# The SDK warns of a time that it makes itself, at each creation of a room.
+logging.getLogger("azure").setLevel(logging.ERROR)
 
 VOIP = [CommunicationTokenScope.VOIP]
 
@@ -90,6 +94,11 @@ def check(context):
     rooms.add_or_update_participants(
         room_id=made.id, participants=[RoomParticipant(communication_identifier=lone, role=ParticipantRole.ATTENDEE)])
     until("the attendee may speak", lambda: "microphone" in context.rooms.member(made.id, ben)["permissions"])
+    expect("screen" not in context.rooms.member(made.id, ben)["permissions"], "an attendee may share its screen")
+    rooms.add_or_update_participants(
+        room_id=made.id, participants=[RoomParticipant(communication_identifier=lone, role=ParticipantRole.COLLABORATOR)])
+    until("the collaborator may share", lambda: "screen" in context.rooms.member(made.id, ben)["permissions"])
+    expect("moderate" not in context.rooms.member(made.id, ben)["permissions"], "a collaborator may moderate")
     rooms.add_or_update_participants(
         room_id=made.id, participants=[RoomParticipant(communication_identifier=cal_user, role=ParticipantRole.ATTENDEE)])
     apps["cal"] = enter(context, cal_token.token, "cal-room", "--room", made.id)
@@ -113,6 +122,26 @@ def check(context):
     late = enter(context, new_token.token, "ana-late", "--room", made.id, seconds=10)
     expect(late.wait(20) not in (None, 0) and late.says("404"), "no 404 in a deleted room")
 
+    context.step("lists by pages")
+    many = [rooms.create_room().id for _ in range(100)]
+    expect_equal([each.id for each in rooms.list_rooms()], many[::-1] + [other.id], "101 rooms, newest first")
+    for each in many:
+        rooms.delete_room(each)
+    guests = sorted(f"8:acs:{resource['resource']}_00000000-0000-4000-8000-{number:012d}" for number in range(250))
+    rooms.add_or_update_participants(
+        room_id=other.id,
+        participants=[RoomParticipant(communication_identifier=CommunicationUserIdentifier(each)) for each in guests])
+    listed = [each.communication_identifier.raw_id for each in rooms.list_participants(other.id)]
+    expect_equal(listed, guests, "250 participants")
+
+    context.step("a token between two revocations within a second")
+    busy = identity.create_user()
+    identity.revoke_tokens(busy)
+    between = identity.get_token(busy, VOIP)
+    identity.revoke_tokens(busy)
+    late = enter(context, between.token, "busy-revoked", "--group", group, seconds=10)
+    expect(late.wait(20) not in (None, 0) and late.says("revoked"), "the token between two revocations admits")
+
     context.step("errors are the SDK's typed exceptions")
     wrong = CommunicationIdentityClient(context.endpoint, AzureKeyCredential("d3Jvbmcga2V5IG9mIHRoZSByZXNvdXJjZQ=="))
     expect_error(ClientAuthenticationError, wrong.create_user, status=401)
@@ -125,6 +154,12 @@ def check(context):
         HttpResponseError, rooms.add_or_update_participants, room_id=other.id,
         participants=[RoomParticipant(communication_identifier=CommunicationUserIdentifier("8:acs:nobody"))], status=400)
     expect_error(HttpResponseError, identity.get_token_for_teams_user, "token", "client", "user", status=400)
+
+    context.step("the asynchronous clients over plain HTTP")
+    rooms.delete_room(other.id)
+    kept = rooms.create_room()
+    asyncio.run(asynchronous(
+        AsyncIdentityClient(context.endpoint, key), AsyncRoomsClient(context.endpoint, key), kept.id))
 
     context.step("connection strings over TLS, and the asynchronous clients")
     encrypted(context, resource)
@@ -146,20 +181,24 @@ def encrypted(context, resource):
         made = rooms.create_room(participants=[RoomParticipant(communication_identifier=user)])
         expect_equal([each.communication_identifier.raw_id for each in rooms.list_participants(made.id)],
                      [user.properties["id"]], "the participants over TLS")
-        asyncio.run(asynchronous(text, made.id, str(folder / "ca.pem")))
+        # aiohttp reads SSL_CERT_FILE when it is imported, so a running program names the file.
+        authority = str(folder / "ca.pem")
+        asyncio.run(asynchronous(
+            AsyncIdentityClient.from_connection_string(text, connection_verify=authority),
+            AsyncRoomsClient.from_connection_string(text, connection_verify=authority), made.id))
     finally:
         del os.environ["REQUESTS_CA_BUNDLE"]
         server.stop()
 
 
-async def asynchronous(text, room, authority):
-    # aiohttp reads SSL_CERT_FILE when it is imported, so a running program names the file.
-    async with AsyncIdentityClient.from_connection_string(text, connection_verify=authority) as identity:
+async def asynchronous(identity, rooms, room):
+    """All operations. `room` is the only room before."""
+    async with identity:
         user, token = await identity.create_user_and_token(VOIP)
         await identity.get_token(user, VOIP)
         await identity.revoke_tokens(user)
         await identity.delete_user(user)
-    async with AsyncRoomsClient.from_connection_string(text, connection_verify=authority) as rooms:
+    async with rooms:
         made = await rooms.create_room()
         await rooms.add_or_update_participants(room_id=made.id, participants=[RoomParticipant(communication_identifier=user)])
         listed = [each async for each in rooms.list_participants(made.id)]

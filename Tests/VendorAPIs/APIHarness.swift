@@ -12,6 +12,8 @@ final class APIHarness: Sendable {
   /// Begins with the machine's time, by which the room server checks tokens.
   let time = Lock(APITime(milliseconds: Int64(NumericDate.ofSystemClock().seconds) * 1_000))
   let commands = Lock<[RoomRequest]>([])
+  /// Runs before the next command is carried out, once.
+  let beforeCommand = Lock<(@Sendable () async -> Void)?>(nil)
   let log = Lock<[String]>([])
   let store: any RegistryStore
   let apis: VendorAPIs
@@ -32,13 +34,18 @@ final class APIHarness: Sendable {
     seed: UInt64 = 1,
     store makeStore: (@escaping @Sendable () -> APITime) -> any RegistryStore = { MemoryRegistry(clock: $0) }
   ) throws {
-    let (time, commands, log) = (time, commands, log)
+    let (time, commands, log, beforeCommand) = (time, commands, log, beforeCommand)
     let clock: @Sendable () -> APITime = { time.withLock { $0 } }
     store = makeStore(clock)
     var configuration = VendorAPIs.Configuration(
       store: store, access: access, keys: try keys ?? .makeTemporary(), clock: clock,
       random: SeededRandom(seed: seed),
       execute: { request in
+        let before = beforeCommand.withLock { before in
+          defer { before = nil }
+          return before
+        }
+        await before?()
         commands.withLock { $0.append(request) }
         return .success(.done)
       })

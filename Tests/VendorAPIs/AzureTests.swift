@@ -1,4 +1,3 @@
-import KoineAdmissions
 import KoineBase
 import KoineMedia
 import KoineRouter
@@ -9,94 +8,17 @@ import Testing
 @testable import KoineVendorAPIs
 
 @Suite struct AzureTests {
-  private struct Token: Decodable {
-    var token: String
-    var expiresOn: String
-  }
-  private struct Identity: Decodable {
-    struct Members: Decodable { var id: String }
-    var identity: Members
-    var accessToken: Token?
-  }
-  private struct Room: Decodable {
-    var id: String
-    var validUntil: String
-    var pstnDialOutEnabled: Bool
-  }
   private struct Rooms: Decodable {
-    var value: [Room]
+    var value: [AzureMadeRoom]
     var nextLink: String?
-  }
-  private struct Fault: Decodable {
-    struct Members: Decodable {
-      struct Detail: Decodable {
-        var message: String
-        var target: String
-      }
-      var code: String
-      var message: String
-      var target: String?
-      var details: [Detail]?
-    }
-    var error: Members
   }
 
   private let harness: APIHarness
+
   init() throws {
     var settings = APISettings()
     settings.azurePage = 2
     harness = try APIHarness(settings: settings)
-  }
-
-  /// A request signed as the vendor's SDKs do it.
-  private func signed(
-    _ method: String, _ target: String, _ body: String = "", key: [UInt8] = Array("primary key of the resource".utf8),
-    signing: String? = nil, names: [String] = ["x-ms-date", "host", "x-ms-content-sha256"]
-  ) -> APIRequest {
-    let values = [
-      "x-ms-date": harness.time.withLock { $0 }.httpDate, "host": "127.0.0.1:8080",
-      "x-ms-content-sha256": Base64.encode(Digest.sha256(Array(body.utf8))),
-    ]
-    let text = "\(method)\n\(signing ?? target)\n\(names.compactMap { values[$0] }.joined(separator: ";"))"
-    let signature = Base64.encode(Digest.hmacSHA256(Array(text.utf8), key: key))
-    var headers = values.map { (name: $0.key, value: $0.value) }
-    headers.append(
-      ("Authorization", "HMAC-SHA256 SignedHeaders=\(names.joined(separator: ";"))&Signature=\(signature)"))
-    return APIRequest(method: method, target: target, headers: headers, body: Array(body.utf8))
-  }
-
-  private func call(_ method: String, _ path: String, _ body: String = "") async -> APIResponse {
-    await harness.apis.answer(signed(method, path + (path.contains("?") ? "&" : "?") + "api-version=2025-03-13", body))
-  }
-
-  private func fault(_ method: String, _ path: String, _ body: String = "") async throws -> (Int, Fault.Members) {
-    let answer = await call(method, path, body)
-    return (answer.status, try answer.decoded(Fault.self).error)
-  }
-
-  private func makeUser() async throws -> (id: String, token: String) {
-    let answer = await call("POST", "/identities", #"{"createTokenWithScopes":["voip"]}"#)
-    #expect(answer.status == 201, "\(answer.text)")
-    let made = try answer.decoded(Identity.self)
-    return (made.identity.id, try #require(made.accessToken?.token))
-  }
-
-  private func verdict(_ token: String, room: String) -> Result<Grants, Failure> {
-    let keys = Authorization.tokens(trusting: .keys(harness.apis.verificationKeys))
-    let join = Join(
-      room: room, credential: token, participantID: nil, name: "",
-      description: PeerDescription(
-        ice: ICECredentials(ufrag: "", password: ""), fingerprint: .init(value: ""), isLite: false, setup: .active))
-    return harness.apis.authorization(after: keys).check(join).flatMap { grants in
-      switch harness.apis.rules.policy.decide(.init(occasion: .join, join: join, grants: grants, room: nil)) {
-      case .admit(let grants), .wait(let grants): return .success(grants)
-      case .refuse(let failure): return .failure(failure)
-      }
-    }
-  }
-
-  private func code(_ result: Result<Grants, Failure>) -> Failure.Code? {
-    if case .failure(let failure) = result { failure.code } else { nil }
   }
 
   private func encoded(_ id: String) -> String { PercentEncoding.encode(id) }
@@ -107,15 +29,16 @@ import Testing
     let target = "/identities/8%3Aacs%3Ax/:revokeAccessTokens?api-version=2023-10-01"
     let decoded = "/identities/8:acs:x/:revokeAccessTokens?api-version=2023-10-01"
     func status(_ request: APIRequest) async -> Int { await harness.apis.answer(request).status }
-    #expect(await status(signed("POST", target)) == 404)
-    #expect(await status(signed("POST", target, signing: decoded)) == 404)
-    #expect(await status(signed("POST", decoded)) == 404)
-    #expect(await status(signed("POST", target, key: Array("secondary key of it".utf8))) == 404)
-    #expect(await status(signed("POST", target, names: ["host", "x-ms-content-sha256", "x-ms-date"])) == 404)
+    #expect(await status(harness.signedForAzure("POST", target)) == 404)
+    #expect(await status(harness.signedForAzure("POST", target, signing: decoded)) == 404)
+    #expect(await status(harness.signedForAzure("POST", decoded)) == 404)
+    #expect(await status(harness.signedForAzure("POST", target, key: Array("secondary key of it".utf8))) == 404)
+    #expect(
+      await status(harness.signedForAzure("POST", target, names: ["host", "x-ms-content-sha256", "x-ms-date"])) == 404)
   }
 
   @Test(arguments: 0..<12) func wrongSignatureIsRefused(number: Int) async {
-    var request = signed("POST", "/identities?api-version=2023-10-01", "{}")
+    var request = harness.signedForAzure("POST", "/identities?api-version=2023-10-01", "{}")
     func set(_ name: String, _ value: String) {
       for index in request.headers.indices where request.headers[index].name == name {
         request.headers[index].value = value
@@ -130,7 +53,7 @@ import Testing
     case 5: set("x-ms-date", harness.time.withLock { $0 }.adding(seconds: 1).httpDate)
     case 6: set("x-ms-date", "yesterday")
     case 7: set("x-ms-content-sha256", Base64.encode(Digest.sha256([1])))
-    case 8: request = signed("POST", "/identities?api-version=2023-10-01", key: Array("other".utf8))
+    case 8: request = harness.signedForAzure("POST", "/identities?api-version=2023-10-01", key: Array("other".utf8))
     case 9: set("Authorization", "Bearer abc")
     case 10: set("Authorization", "HMAC-SHA256 SignedHeaders=x-ms-date;host&Signature=AAAA")
     default: harness.advance(seconds: 15 * 60 + 1)
@@ -142,25 +65,26 @@ import Testing
   }
 
   @Test func versionOfTheAPIIsNeeded() async throws {
-    let answer = await harness.apis.answer(signed("POST", "/identities"))
+    let answer = await harness.apis.answer(harness.signedForAzure("POST", "/identities"))
     #expect(answer.status == 400)
-    #expect(try answer.decoded(Fault.self).error.code == "MissingApiVersionParameter")
+    #expect(try answer.decoded(AzureFault.self).error.code == "MissingApiVersionParameter")
   }
 
   // MARK: Identity
 
   @Test func usersTokenAdmitsUntilItIsRevoked() async throws {
-    let (id, token) = try await makeUser()
+    let (id, token) = try await harness.makeAzureUser()
     #expect(id.hasPrefix("8:acs:5a1e7c3e-0000-4000-8000-00000000abcd_"))
-    #expect(try verdict(token, room: "group-x").get().participantID == id)
-    #expect(await call("POST", "/identities/\(encoded(id))/:revokeAccessTokens").status == 204)
-    #expect(code(verdict(token, room: "group-x")) == .unauthorized)
-    let answer = await call("POST", "/identities/\(encoded(id))/:issueAccessToken", #"{"scopes":["voip"]}"#)
+    #expect(try harness.verdict(token, room: "group-x").get().participantID == id)
+    #expect(await harness.azure("POST", "/identities/\(encoded(id))/:revokeAccessTokens").status == 204)
+    #expect(harness.refusal(token, room: "group-x") == .unauthorized)
+    let answer = await harness.azure("POST", "/identities/\(encoded(id))/:issueAccessToken", #"{"scopes":["voip"]}"#)
     #expect(answer.status == 200)
-    #expect(try verdict(try answer.decoded(Token.self).token, room: "group-x").get().participantID == id)
-    #expect(await call("DELETE", "/identities/\(encoded(id))").status == 204)
-    #expect(code(verdict(try answer.decoded(Token.self).token, room: "group-x")) == .unauthorized)
-    let (status, fault) = try await fault(
+    #expect(
+      try harness.verdict(try answer.decoded(AzureMadeToken.self).token, room: "group-x").get().participantID == id)
+    #expect(await harness.azure("DELETE", "/identities/\(encoded(id))").status == 204)
+    #expect(harness.refusal(try answer.decoded(AzureMadeToken.self).token, room: "group-x") == .unauthorized)
+    let (status, fault) = try await harness.azureFault(
       "POST", "/identities/\(encoded(id))/:issueAccessToken", #"{"scopes":["voip"]}"#)
     #expect(status == 404)
     #expect(fault.message == "Provided identity doesn't exist.")
@@ -171,7 +95,7 @@ import Testing
     (#"{"createTokenWithScopes":["voip"],"expiresInMinutes":59}"#, "ExpiresInMinutes"),
     (#"{"createTokenWithScopes":["voip"],"expiresInMinutes":1441}"#, "ExpiresInMinutes"),
   ]) func invalidTokenRequestIsAValidationError(body: String, target: String) async throws {
-    let (status, fault) = try await fault("POST", "/identities", body)
+    let (status, fault) = try await harness.azureFault("POST", "/identities", body)
     #expect(status == 400)
     #expect(fault.code == "ValidationError")
     #expect(fault.target == target)
@@ -179,76 +103,73 @@ import Testing
 
   @Test(arguments: [60, 1_440]) func limitsOfTheLifetimeAreAllowed(minutes: Int) async {
     let body = #"{"createTokenWithScopes":["voip"],"expiresInMinutes":\#(minutes)}"#
-    #expect(await call("POST", "/identities", body).status == 201)
+    #expect(await harness.azure("POST", "/identities", body).status == 201)
   }
 
   // MARK: Rooms
 
-  private func makeRoom(_ body: String) async throws -> Room {
-    let answer = await call("POST", "/rooms", body)
-    #expect(answer.status == 201, "\(answer.text)")
-    return try answer.decoded()
-  }
-
   @Test func rolesDecideAboutEachParticipant() async throws {
-    let users = [try await makeUser(), try await makeUser(), try await makeUser(), try await makeUser()]
+    let users = [
+      try await harness.makeAzureUser(), try await harness.makeAzureUser(), try await harness.makeAzureUser(),
+      try await harness.makeAzureUser(),
+    ]
     let roles = ["Presenter", "Attendee", "Consumer"]
     let list = zip(users, roles).map { #""\#($0.id)":{"role":"\#($1)"}"# }.joined(separator: ",")
-    let room = try await makeRoom(#"{"participants":{\#(list)}}"#)
+    let room = try await harness.makeAzureRoom(#"{"participants":{\#(list)}}"#)
     #expect(room.id.hasPrefix("99"))
     #expect(room.id.count == 17)
-    let grants = try users[..<3].map { try verdict($0.token, room: room.id).get() }
+    let grants = try users[..<3].map { try harness.verdict($0.token, room: room.id).get() }
     #expect(grants[0].publish == Set(Track.Kind.allCases))
     #expect(grants[0].canModerate)
     #expect(grants[1].publish == [.microphone, .camera])
     #expect(!grants[1].canModerate)
     #expect(grants[2].publish == [])
     #expect(grants[2].canSubscribe)
-    #expect(code(verdict(users[3].token, room: room.id)) == .forbidden)
+    #expect(harness.refusal(users[3].token, room: room.id) == .forbidden)
 
     let body = #"{"participants":{"\#(users[0].id)":null,"\#(users[2].id)":{"role":"Presenter"},"\#(users[3].id)":{}}}"#
-    #expect(await call("PATCH", "/rooms/\(room.id)/participants", body).text == "{}")
-    #expect(code(verdict(users[0].token, room: room.id)) == .forbidden)
-    #expect(try verdict(users[2].token, room: room.id).get().canModerate)
-    #expect(try verdict(users[3].token, room: room.id).get().publish == [.microphone, .camera])
+    #expect(await harness.azure("PATCH", "/rooms/\(room.id)/participants", body).text == "{}")
+    #expect(harness.refusal(users[0].token, room: room.id) == .forbidden)
+    #expect(try harness.verdict(users[2].token, room: room.id).get().canModerate)
+    #expect(try harness.verdict(users[3].token, room: room.id).get().publish == [.microphone, .camera])
     let commands = harness.takeCommands().map(\.command)
     #expect(commands.contains(.remove(users[0].id, room: room.id)))
     #expect(commands.contains(.grant(AzureRoom.Role.presenter.change, users[2].id, room: room.id)))
   }
 
   @Test func deletedRoomHasEnded() async throws {
-    let user = try await makeUser()
-    let room = try await makeRoom(#"{"participants":{"\#(user.id)":{}}}"#)
-    #expect(await call("DELETE", "/rooms/\(room.id)").status == 204)
+    let user = try await harness.makeAzureUser()
+    let room = try await harness.makeAzureRoom(#"{"participants":{"\#(user.id)":{}}}"#)
+    #expect(await harness.azure("DELETE", "/rooms/\(room.id)").status == 204)
     #expect(harness.takeCommands().map(\.command) == [.close(room: room.id)])
-    #expect(code(verdict(user.token, room: room.id)) == .ended)
-    #expect(await call("DELETE", "/rooms/\(room.id)").status == 204)
-    #expect(try await fault("GET", "/rooms/\(room.id)").0 == 404)
+    #expect(harness.refusal(user.token, room: room.id) == .ended)
+    #expect(await harness.azure("DELETE", "/rooms/\(room.id)").status == 204)
+    #expect(try await harness.azureFault("GET", "/rooms/\(room.id)").0 == 404)
   }
 
   @Test func roomOpensAndClosesAtItsTimes() async throws {
-    let user = try await makeUser()
+    let user = try await harness.makeAzureUser()
     let now = harness.time.withLock { $0 }
-    let room = try await makeRoom(
+    let room = try await harness.makeAzureRoom(
       #"{"validFrom":"\#(now.adding(seconds: 60).iso8601)","validUntil":"\#(now.adding(seconds: 120).iso8601)","participants":{"\#(user.id)":{}}}"#
     )
-    #expect(code(verdict(user.token, room: room.id)) == .forbidden)
+    #expect(harness.refusal(user.token, room: room.id) == .forbidden)
     harness.advance(seconds: 60)
-    #expect(code(verdict(user.token, room: room.id)) == nil)
+    #expect(harness.refusal(user.token, room: room.id) == nil)
     await harness.apis.handleTimeout()
     #expect(harness.takeCommands().isEmpty)
     harness.advance(seconds: 60)
-    #expect(code(verdict(user.token, room: room.id)) == .ended)
+    #expect(harness.refusal(user.token, room: room.id) == .ended)
     await harness.apis.handleTimeout()
     #expect(harness.takeCommands().map(\.command) == [.close(room: room.id)])
   }
 
   @Test func roomsAreListedNewestFirstByPages() async throws {
     var made: [String] = []
-    for _ in 0..<5 { made.insert(try await makeRoom("{}").id, at: 0) }
+    for _ in 0..<5 { made.insert(try await harness.makeAzureRoom("{}").id, at: 0) }
     var (found, target): ([String], String?) = ([], "/rooms?api-version=2025-03-13")
     while let next = target {
-      let page = try await harness.apis.answer(signed("GET", next)).decoded(Rooms.self)
+      let page = try await harness.apis.answer(harness.signedForAzure("GET", next)).decoded(Rooms.self)
       found += page.value.map(\.id)
       target = page.nextLink.map { String($0.dropFirst("http://127.0.0.1:8080".count)) }
     }
@@ -257,11 +178,11 @@ import Testing
 
   @Test func repeatedRequestGivesTheSameRoom() async throws {
     func create(_ id: String) async throws -> String {
-      var request = signed("POST", "/rooms?api-version=2025-03-13", "{}")
+      var request = harness.signedForAzure("POST", "/rooms?api-version=2025-03-13", "{}")
       request.headers.append(("Repeatability-Request-Id", id))
       let answer = await harness.apis.answer(request)
       #expect(answer.header("Repeatability-Result") == "accepted")
-      return try answer.decoded(Room.self).id
+      return try answer.decoded(AzureMadeRoom.self).id
     }
     let first = try await create("a")
     #expect(try await create("a") == first)
@@ -269,9 +190,9 @@ import Testing
   }
 
   @Test func nullInAPatchLeavesTheTimes() async throws {
-    let room = try await makeRoom("{}")
+    let room = try await harness.makeAzureRoom("{}")
     let body = #"{"validFrom":null,"validUntil":null,"pstnDialOutEnabled":true}"#
-    let changed = try await call("PATCH", "/rooms/\(room.id)", body).decoded(Room.self)
+    let changed = try await harness.azure("PATCH", "/rooms/\(room.id)", body).decoded(AzureMadeRoom.self)
     #expect(changed.validUntil == room.validUntil)
     #expect(changed.pstnDialOutEnabled)
   }
@@ -287,25 +208,26 @@ import Testing
       "'King' is not a role."
     ),
   ]) func invalidRoomIsABadRequestWithDetails(body: String, message: String) async throws {
-    let (status, fault) = try await fault("POST", "/rooms", body)
+    let (status, fault) = try await harness.azureFault("POST", "/rooms", body)
     #expect(status == 400)
     #expect(fault.code == "BadRequest")
     #expect(fault.details?.first?.message == message)
   }
 
   @Test func invalidIdentifiersAreBadRequests() async throws {
-    #expect(try await fault("GET", "/rooms/99").1.message == "Invalid room ID length.")
+    #expect(try await harness.azureFault("GET", "/rooms/99").1.message == "Invalid room ID length.")
     let body = #"{"participants":{"ana":{"role":"Attendee"}}}"#
-    #expect(try await fault("POST", "/rooms", body).1.message == "Invalid format for communication identifier.")
-    let room = try await makeRoom("{}")
+    #expect(
+      try await harness.azureFault("POST", "/rooms", body).1.message == "Invalid format for communication identifier.")
+    let room = try await harness.makeAzureRoom("{}")
     let removal = #"{"participants":{"ana":null}}"#
     #expect(
-      try await fault("PATCH", "/rooms/\(room.id)/participants", removal).1.message
+      try await harness.azureFault("PATCH", "/rooms/\(room.id)/participants", removal).1.message
         == "Invalid value for the Participants.")
   }
 
   @Test func whatIsNotServedIsNamed() async throws {
-    let (status, fault) = try await fault("POST", "/teamsUser/:exchangeAccessToken", "{}")
+    let (status, fault) = try await harness.azureFault("POST", "/teamsUser/:exchangeAccessToken", "{}")
     #expect(status == 400)
     #expect(fault.code == "NotSupported")
     #expect(harness.log.withLock { $0.count } == 1)

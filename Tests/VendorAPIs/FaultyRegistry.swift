@@ -9,25 +9,30 @@ final class FaultyRegistry: RegistryStore {
   /// Of a hundred calls.
   private let failures: Int
 
-  /// When a chosen write fails.
-  enum Moment: CaseIterable { case before, after }
+  /// When a write fails.
+  enum WriteFault: Sendable, CaseIterable {
+    /// It is not executed.
+    case before
+    /// It is executed, and its answer is lost.
+    case after
+  }
 
-  /// The next write to a key with this beginning fails once.
-  private let next = Lock<(prefix: String, moment: Moment)?>(nil)
+  /// Which write fails once: the next one to a key with this beginning.
+  private let next = Lock<(prefix: String, fault: WriteFault)?>(nil)
 
-  func failNextWrite(_ moment: Moment, to prefix: String) { next.withLock { $0 = (prefix, moment) } }
+  func failNextWrite(_ fault: WriteFault, to prefix: String = "") { next.withLock { $0 = (prefix, fault) } }
 
   private func write<Value>(
     _ key: String, _ body: () async throws(RegistryError) -> Value
   ) async throws(RegistryError) -> Value {
-    let moment: Moment? = next.withLock { next in
+    let fault: WriteFault? = next.withLock { next in
       guard let chosen = next, key.hasPrefix(chosen.prefix) else { return nil }
       next = nil
-      return chosen.moment
+      return chosen.fault
     }
-    if moment == .before { throw .unavailable("the write fails") }
+    if fault == .before { throw .unavailable("the write fails") }
     let value = try await body()
-    if moment == .after { throw .unavailable("the answer is lost") }
+    if fault == .after { throw .unavailable("the answer is lost") }
     return value
   }
 

@@ -31,8 +31,8 @@ import Testing
 
   // MARK: Failures of the store
 
-  @Test(arguments: FaultyRegistry.Moment.allCases)
-  func repeatedDeletionOfAStageClosesItsRoom(moment: FaultyRegistry.Moment) async throws {
+  @Test(arguments: FaultyRegistry.WriteFault.allCases)
+  func repeatedDeletionOfAStageClosesItsRoom(moment: FaultyRegistry.WriteFault) async throws {
     let (ivs, store) = try faulty()
     let created = try await ivs.createStage()
     let (stage, token) = (created.stage, try #require(created.participantTokens?.first).token)
@@ -45,8 +45,8 @@ import Testing
     #expect(ivs.refusal(token, stage: stage.id) == .unauthorized)
   }
 
-  @Test(arguments: FaultyRegistry.Moment.allCases)
-  func repeatedDisconnectRemovesTheParticipant(moment: FaultyRegistry.Moment) async throws {
+  @Test(arguments: FaultyRegistry.WriteFault.allCases)
+  func repeatedDisconnectRemovesTheParticipant(moment: FaultyRegistry.WriteFault) async throws {
     let (ivs, store) = try faulty()
     let created = try await ivs.createStage()
     let (stage, token) = (created.stage, try #require(created.participantTokens?.first))
@@ -59,8 +59,8 @@ import Testing
     #expect(ivs.refusal(token.token, stage: stage.id) == .unauthorized)
   }
 
-  @Test(arguments: FaultyRegistry.Moment.allCases, ["ivs/fingerprint/", IVSPublicKey.prefix])
-  func repeatedImportIsCompleted(moment: FaultyRegistry.Moment, prefix: String) async throws {
+  @Test(arguments: FaultyRegistry.WriteFault.allCases, ["ivs/fingerprint/", IVSPublicKey.prefix])
+  func repeatedImportIsCompleted(moment: FaultyRegistry.WriteFault, prefix: String) async throws {
     let (ivs, store) = try faulty()
     let stage = try await ivs.createStage().stage
     let pair = try SigningKey(generating: .p384)
@@ -77,8 +77,8 @@ import Testing
     #expect(ivs.refusal(try sign("self1", stage, with: signer), stage: stage.id) == nil)
   }
 
-  @Test(arguments: FaultyRegistry.Moment.allCases, ["ivs/fingerprint/", IVSPublicKey.prefix])
-  func repeatedDeletionOfAKeyIsCompleted(moment: FaultyRegistry.Moment, prefix: String) async throws {
+  @Test(arguments: FaultyRegistry.WriteFault.allCases, ["ivs/fingerprint/", IVSPublicKey.prefix])
+  func repeatedDeletionOfAKeyIsCompleted(moment: FaultyRegistry.WriteFault, prefix: String) async throws {
     let (ivs, store) = try faulty()
     let stage = try await ivs.createStage().stage
     let (arn, pair) = try await ivs.importKey()
@@ -103,8 +103,8 @@ import Testing
     #expect(await ivs.error("ImportPublicKey", body) == "409 ConflictException")
   }
 
-  @Test(arguments: FaultyRegistry.Moment.allCases, ["ivs/sessions/", "ivs/visit/"])
-  func eventIsRecordedOnceAlthoughItsWriteFails(moment: FaultyRegistry.Moment, prefix: String) async throws {
+  @Test(arguments: FaultyRegistry.WriteFault.allCases, ["ivs/sessions/", "ivs/visit/"])
+  func eventIsRecordedOnceAlthoughItsWriteFails(moment: FaultyRegistry.WriteFault, prefix: String) async throws {
     let (ivs, store) = try faulty()
     let stage = try await ivs.createStage().stage
     store.failNextWrite(moment, to: prefix)

@@ -38,7 +38,7 @@ struct AzureAPI: VendorService {
       response = Self.json(error.status, body)
       response.headers.append(("x-ms-error-code", error.code))
       if error.status == 401 { response.headers.append(("WWW-Authenticate", "HMAC-SHA256, Bearer")) }
-      if error.status == 503 { response.headers.append(("Retry-After", "1")) }
+      if [429, 503].contains(error.status) { response.headers.append(("Retry-After", "1")) }
     }
     response.headers.append(("x-ms-request-id", context.identifiers.requestID()))
     response.headers.append(("api-supported-versions", "2021-03-07, 2022-06-01, 2022-10-01, 2023-10-01, 2025-03-13"))
@@ -77,11 +77,7 @@ struct AzureAPI: VendorService {
       try await deleteRoom(path[1], for: caller)
       return APIResponse(status: 204)
     case ("GET", "rooms", 3, "participants"):
-      let room = try await room(path[1], of: caller)
-      return Self.json(
-        200,
-        AzureParticipantList(
-          value: room.participants.sorted { $0.key < $1.key }.map { .init(rawId: $0.key, role: $0.value.rawValue) }))
+      return Self.json(200, try listParticipants(of: try await room(path[1], of: caller), request))
     case ("PATCH", "rooms", 3, "participants"):
       try await changeParticipants(of: path[1], body(request), for: caller)
       return Self.json(200, AzureEmptyAnswer())
@@ -130,12 +126,13 @@ struct AzureAPI: VendorService {
         AdmissionRules.UserRule(tokensValidFrom: user.tokensValidFrom, isDeleted: user.isDeleted), user: user.id,
         version: change.version)
     } else if change.key.hasPrefix(AzureRoom.prefix), let room = try? decodeEntity(AzureRoom.self, value) {
-      watch.set(room)
       rules.set(
         AdmissionRules.RoomRule(
           kind: .callAgent, refusal: room.isDeleted ? Failure(.ended, "the room has been deleted") : nil,
           roster: room.participants.mapValues(\.rule), opening: room.validFrom, closing: room.validUntil),
         room: room.id, version: change.version)
+      // The rules know which of two changes is the newer one.
+      watch.set(rules.roomRule(room.id), room: room.id)
     }
   }
 
@@ -146,16 +143,14 @@ struct AzureAPI: VendorService {
 
   func refusal(of register: Register) -> Failure? { register.credential.flatMap(refusal(of:)) }
 
-  /// A token that was issued before its user's tokens were revoked, or whose user has been deleted.
+  /// A token that was issued before its user's tokens were revoked, or whose user has been deleted, whichever key has signed it. A
+  /// token that does not say when it was issued counts as one from before.
   private func refusal(of credential: String) -> Failure? {
-    guard let token = try? JSONWebToken.parse(credential), token.keyID == context.keys.secret.id,
-      let claims = try? token.claims(as: AzureUserToken.self), let user = claims.identity, user.hasPrefix("8:acs:"),
-      let rule = context.rules.userRule(user)
+    guard let claims = try? AzureUserToken.reading(credential), let user = claims.identity,
+      user.hasPrefix(AzureUser.idPrefix), let rule = context.rules.userRule(user)
     else { return nil }
     if rule.isDeleted { return Failure(.unauthorized, "the user has been deleted") }
-    guard let start = rule.tokensValidFrom, let issued = claims.issued, issued.seconds < Double(start.seconds) else {
-      return nil
-    }
+    guard let start = rule.tokensValidFrom, (claims.issued?.seconds ?? 0) < Double(start.seconds) else { return nil }
     return Failure(.unauthorized, "the user's tokens have been revoked")
   }
 
@@ -182,17 +177,19 @@ extension AzureRoom.Role {
   }
 
   /// What a participant that is inside gets and loses with the role.
-  var change: PermissionChange { Self.change(rule) }
+  var change: PermissionChange { PermissionChange(enforcing: rule) }
+}
 
-  static func change(_ rule: AdmissionRules.ParticipantRule) -> PermissionChange {
-    let isPresenter = rule.canModerate == true
-    let change = PermissionChange(publishing: rule.publish ?? [], receiving: Set(Track.Kind.allCases))
+extension PermissionChange {
+  /// What a participant that is inside gets and loses with its rule in a roster.
+  init(enforcing rule: AdmissionRules.ParticipantRule) {
+    let media = PermissionChange(publishing: rule.publish ?? [], receiving: Set(Track.Kind.allCases))
     let moderation: Set<ParticipantPermission> = [.moderate, .admit]
-    var whole = PermissionChange(
-      allowing: isPresenter ? change.allowed.union(moderation) : change.allowed,
-      denying: isPresenter ? change.denied : change.denied.union(moderation))
-    whole.receive = change.receive
-    return whole
+    let mayModerate = rule.canModerate == true
+    self.init(
+      allowing: mayModerate ? media.allowed.union(moderation) : media.allowed,
+      denying: mayModerate ? media.denied : media.denied.union(moderation))
+    receive = media.receive
   }
 }
 
@@ -200,7 +197,9 @@ extension AzureRoom.Role {
 final class AzureRoomWatch: Sendable {
   private let ends = Lock<[String: APITime]>([:])
 
-  func set(_ room: AzureRoom) { ends.withLock { $0[room.id] = room.isDeleted ? nil : room.validUntil } }
+  func set(_ rule: AdmissionRules.RoomRule?, room: String) {
+    ends.withLock { $0[room] = rule?.refusal == nil ? rule?.closing : nil }
+  }
 
   func takeDue(at now: APITime) -> [String] {
     ends.withLock { ends in

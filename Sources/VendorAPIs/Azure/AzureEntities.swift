@@ -5,6 +5,16 @@ struct AzureUser: Codable, Sendable, Equatable {
   var tokensValidFrom: APITime?
   var isDeleted = false
 
+  static let idPrefix = "8:acs:"
+
+  static func isID(_ text: String) -> Bool {
+    let guids = text.dropFirst(idPrefix.count).split(separator: "_", omittingEmptySubsequences: false)
+    return text.hasPrefix(idPrefix) && guids.count == 2 && guids.allSatisfy { Identifiers.isGUID(String($0)) }
+  }
+
+  /// How long a deleted user is kept: longer than a token, which lives for a day at most.
+  static let tombstoneSeconds: Int64 = 2 * 24 * 60 * 60
+
   static let prefix = "azure/user/"
   static func key(_ id: String) -> String { prefix + PercentEncoding.encode(id) }
   var key: String { Self.key(id) }
@@ -28,6 +38,10 @@ struct AzureRoom: Codable, Sendable, Equatable {
   /// By raw id.
   var participants: [String: Role]
   var isDeleted = false
+
+  static func isID(_ text: String) -> Bool {
+    (16...17).contains(text.utf8.count) && text.utf8.allSatisfy { (48...57).contains($0) }
+  }
 
   static let prefix = "azure/room/"
   /// Lists have the newest first, so the keys have the complement of the id's digits.

@@ -59,8 +59,7 @@ extension AzureAPI {
   private static let unknownUser = AzureError(404, "NotFound", "Provided identity doesn't exist.")
 
   private func isOwn(_ id: String, _ caller: AzureCaller) -> Bool {
-    let prefix = "8:acs:\(caller.resource)_"
-    return id.hasPrefix(prefix) && Identifiers.isGUID(String(id.dropFirst(prefix.count)))
+    AzureUser.isID(id) && id.hasPrefix("\(AzureUser.idPrefix)\(caller.resource)_")
   }
 
   func issueToken(
@@ -75,17 +74,24 @@ extension AzureAPI {
     return try makeToken(scopes, minutes, for: user, caller)
   }
 
-  /// Tokens are valid from the next whole second on: the time of issue in a token has whole seconds.
+  /// The start of a user's valid time may lie so many seconds ahead. Servers accept tokens that are issued up to 60 s ahead.
+  private static let longestLead: Int64 = 30
+
+  /// Tokens are valid from the next whole second on: the time of issue in a token has whole seconds. After a second revocation in
+  /// the same second, one second later still, because tokens of the first one's valid time may have been issued in between.
   private func revoke(_ id: String, deleting: Bool, _ caller: AzureCaller) async throws(AzureError) {
     guard isOwn(id, caller) else { throw Self.unknownUser }
-    let start = APITime(milliseconds: (context.clock().seconds + 1) * 1_000)
-    let expiry = start.adding(seconds: AzureRoom.tombstoneSeconds)
+    let now = context.clock()
     let user = try await context.registry.update(
-      AzureUser.self, AzureUser.key(id), expiry: { $0.isDeleted ? expiry : nil }, refusing: Self.unavailable
-    ) {
-      (user: inout AzureUser) throws(AzureError) in
+      AzureUser.self, AzureUser.key(id),
+      expiry: { $0.isDeleted ? now.adding(seconds: AzureUser.tombstoneSeconds) : nil }, refusing: Self.unavailable
+    ) { (user: inout AzureUser) throws(AzureError) in
       guard !user.isDeleted else { throw Self.unknownUser }
-      user.tokensValidFrom = max(start, user.tokensValidFrom ?? start)
+      let start = max(now.seconds, user.tokensValidFrom?.seconds ?? 0) + 1
+      guard deleting || start <= now.seconds + Self.longestLead else {
+        throw AzureError(429, "TooManyRequests", "The user's tokens are revoked too often.")
+      }
+      user.tokensValidFrom = APITime(milliseconds: start * 1_000)
       user.isDeleted = deleting
       return true
     }

@@ -46,8 +46,7 @@ extension AzureAPI {
   ) throws(AzureError) -> [String: AzureRoom.Role?] {
     var roles: [String: AzureRoom.Role?] = [:]
     for (id, patch) in participants ?? [:] {
-      let parts = id.dropFirst("8:acs:".count).split(separator: "_", omittingEmptySubsequences: false)
-      let isID = id.hasPrefix("8:acs:") && parts.count == 2 && parts.allSatisfy { Identifiers.isGUID(String($0)) }
+      let isID = AzureUser.isID(id)
       guard let properties = patch.value else {
         guard isID else { throw AzureError(400, "BadRequest", "Invalid value for the Participants.") }
         if mayRemove { roles[id] = .some(nil) } else { roles[id] = .attendee }
@@ -72,14 +71,17 @@ extension AzureAPI {
   }
 
   func room(_ id: String, of caller: AzureCaller) async throws(AzureError) -> AzureRoom {
-    guard (16...17).contains(id.utf8.count), id.utf8.allSatisfy({ (48...57).contains($0) }) else {
-      throw AzureError(400, "BadRequest", "Invalid room ID length.")
-    }
+    guard let room = try await roomOrTombstone(id, of: caller), !room.isDeleted else { throw AzureError.notFound }
+    return room
+  }
+
+  /// The room of this id, also after its deletion.
+  private func roomOrTombstone(_ id: String, of caller: AzureCaller) async throws(AzureError) -> AzureRoom? {
+    guard AzureRoom.isID(id) else { throw AzureError(400, "BadRequest", "Invalid room ID length.") }
     let room = try await stored { () throws(RegistryError) in
       try await context.registry.read(AzureRoom.self, AzureRoom.key(id))?.value
     }
-    guard let room, !room.isDeleted, room.resource == caller.resource else { throw AzureError.notFound }
-    return room
+    return room?.resource == caller.resource ? room : nil
   }
 
   func createRoom(
@@ -114,7 +116,7 @@ extension AzureAPI {
 
   func listRooms(_ request: APIRequest, for caller: AzureCaller) async throws(AzureError) -> AzureRoomList {
     let limit = context.settings.azurePage
-    var last = request.parameter("nextLink").map(AzureRoom.key)
+    var last = try place(in: request, where: AzureRoom.isID).map(AzureRoom.key)
     var found: [AzureRoom] = []
     while found.count <= limit {
       let entries = try await stored { () throws(RegistryError) in
@@ -124,13 +126,43 @@ extension AzureAPI {
       guard entries.count == 200 else { break }
       last = entries.last?.key
     }
-    var next: String?
-    if found.count > limit, let id = found.prefix(limit).last?.id {
-      let authority = context.settings.publicAuthority ?? request.header("Host") ?? "localhost"
-      let version = PercentEncoding.encode(request.parameter("api-version") ?? "")
-      next = "\(request.isEncrypted ? "https" : "http")://\(authority)/rooms?nextLink=\(id)&api-version=\(version)"
+    let next = found.count > limit ? found.prefix(limit).last : nil
+    return AzureRoomList(value: found.prefix(limit).map(answer), nextLink: next.map { nextLink(after: $0.id, request) })
+  }
+
+  /// By their ids.
+  func listParticipants(
+    of room: AzureRoom, _ request: APIRequest
+  ) throws(AzureError) -> AzureParticipantList {
+    let last = try place(in: request) { AzureUser.isID(AzureUser.idPrefix + $0) }.map { AzureUser.idPrefix + $0 }
+    let rest = room.participants.keys.filter { id in last.map { id > $0 } ?? true }.sorted()
+    let page = rest.prefix(context.settings.azurePage)
+    let next = rest.count > page.count ? page.last : nil
+    return AzureParticipantList(
+      value: page.map { .init(rawId: $0, role: (room.participants[$0] ?? .attendee).rawValue) },
+      nextLink: next.map { nextLink(after: String($0.dropFirst(AzureUser.idPrefix.count)), request) })
+  }
+
+  /// The end of the page before the one that a list's `nextLink` asks for; nil: the first page.
+  private func place(
+    in request: APIRequest, where isPlace: (String) -> Bool
+  ) throws(AzureError) -> String? {
+    guard let place = request.parameter("nextLink") else { return nil }
+    guard isPlace(place) else {
+      throw AzureError(
+        400, "BadRequest", AzureError.malformed,
+        details: [.init(code: "BadArgument", message: "The link is not one of this list.", target: "nextLink")])
     }
-    return AzureRoomList(value: found.prefix(limit).map(answer), nextLink: next)
+    return place
+  }
+
+  /// The SDKs request the address as it is, and sign it.
+  /// - Parameter place: characters that a query has unencoded.
+  private func nextLink(after place: String, _ request: APIRequest) -> String {
+    let authority = context.settings.publicAuthority ?? request.header("Host") ?? "localhost"
+    let version = PercentEncoding.encode(request.parameter("api-version") ?? "")
+    let scheme = request.isEncrypted ? "https" : "http"
+    return "\(scheme)://\(authority)\(request.path)?nextLink=\(place)&api-version=\(version)"
   }
 
   private func change(
@@ -160,25 +192,18 @@ extension AzureAPI {
     }
   }
 
-  /// Deleting a room that has been deleted succeeds, as with the service.
+  /// Deleting a room that has been deleted succeeds, as with the service, and closes it again: the first request may have been lost
+  /// between the two.
   func deleteRoom(_ id: String, for caller: AzureCaller) async throws(AzureError) {
-    do throws(AzureError) {
-      let room = try await room(id, of: caller)
-      let expiry = max(room.validUntil, context.clock()).adding(seconds: AzureRoom.tombstoneSeconds)
-      try await context.registry.update(
-        AzureRoom.self, room.key, expiry: { _ in expiry }, refusing: Self.unavailable
-      ) { (room: inout AzureRoom) throws(AzureError) in
-        defer { room.isDeleted = true }
-        return !room.isDeleted
-      }
-      await context.execute(.close(room: id), for: caller.resource, reason: "delete room")
-    } catch {
-      guard error.status == 404 else { throw error }
-      // The answer to the first request may have been lost before the room was closed.
-      if context.rules.roomRule(id)?.refusal != nil {
-        await context.execute(.close(room: id), for: caller.resource, reason: "delete room")
-      }
+    guard let room = try await roomOrTombstone(id, of: caller) else { return }
+    let expiry = max(room.validUntil, context.clock()).adding(seconds: AzureRoom.tombstoneSeconds)
+    try await context.registry.update(
+      AzureRoom.self, room.key, expiry: { _ in expiry }, refusing: Self.unavailable
+    ) { (room: inout AzureRoom) throws(AzureError) in
+      defer { room.isDeleted = true }
+      return !room.isDeleted
     }
+    await context.execute(.close(room: id), for: caller.resource, reason: "delete room")
   }
 
   /// Changes act at once on participants that are in the room.
@@ -191,12 +216,19 @@ extension AzureAPI {
       try checkSize(of: room.participants)
       return true
     }
-    for participant in roles.keys.sorted() {
-      // As the roster is now: another request may have changed it in the meantime.
-      let rule = context.rules.roomRule(id)?.roster?[participant]
+    for participant in roles.keys.sorted() { await enforceRoster(of: id, on: participant, for: caller) }
+  }
+
+  /// Gives a participant that is in the room what the newest roster says. Requests at the same time may carry out their commands in
+  /// another order than they changed the roster, so each looks afterwards whether the roster still says the same.
+  private func enforceRoster(of room: String, on participant: String, for caller: AzureCaller) async {
+    while let roster = context.rules.roomRule(room)?.roster {
+      let rule = roster[participant]
       let command: RoomCommand =
-        rule.map { .grant(AzureRoom.Role.change($0), participant, room: id) } ?? .remove(participant, room: id)
+        rule.map { .grant(PermissionChange(enforcing: $0), participant, room: room) }
+        ?? .remove(participant, room: room)
       await context.execute(command, for: caller.resource, reason: "participants of the room")
+      if context.rules.roomRule(room)?.roster?[participant] == rule { return }
     }
   }
 }
