@@ -13,8 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ENVIRONMENT = ROOT / ".build-python"
 # The versions with which the facts in Docs/backends.md were found.
 PACKAGES = [
-    "boto3==1.44.5", "azure-communication-identity==1.5.0", "azure-communication-rooms==1.2.0", "aiohttp", "requests", "PyJWT",
-    "cryptography",
+    "boto3==1.44.5", "awscli==1.46.3", "azure-communication-identity==1.5.0", "azure-communication-rooms==1.2.0", "aiohttp",
+    "requests", "PyJWT", "cryptography",
 ]
 
 

@@ -1,5 +1,9 @@
-"""Amazon IVS RealTime by boto3: all core operations, with sample apps of the stage style on the stage."""
+"""Amazon IVS RealTime by boto3 and the AWS CLI: all core operations, with sample apps of the stage style on the stage."""
 
+import json
+import os
+import subprocess
+import sys
 import time
 
 import boto3
@@ -8,7 +12,7 @@ from botocore.exceptions import ClientError
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives import serialization
 
-from context import expect, expect_equal, expect_error, until
+from context import Failed, expect, expect_equal, expect_error, until
 
 
 def client(context):
@@ -16,6 +20,34 @@ def client(context):
     return boto3.client(
         "ivs-realtime", endpoint_url=context.endpoint, region_name="us-east-1", aws_access_key_id=key["accessKeyId"],
         aws_secret_access_key=key["secretAccessKey"])
+
+
+class CommandLine:
+    """The AWS CLI, pointed here by the environment alone."""
+
+    def __init__(self, context):
+        key = context.credentials["aws"][0]
+        none = str(context.out / "no-aws-configuration")
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {
+            "AWS_ENDPOINT_URL_IVS_REALTIME": context.endpoint, "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": key["accessKeyId"], "AWS_SECRET_ACCESS_KEY": key["secretAccessKey"],
+            "AWS_CONFIG_FILE": none, "AWS_SHARED_CREDENTIALS_FILE": none, "AWS_PAGER": ""}
+
+    def run(self, *words):
+        return subprocess.run(
+            [sys.executable, "-m", "awscli", "ivs-realtime", *words, "--output", "json"], env=self.environment,
+            capture_output=True, text=True, timeout=60)
+
+    def __call__(self, *words):
+        done = self.run(*words)
+        if done.returncode != 0:
+            raise Failed(f"aws ivs-realtime {words[0]}: {done.stderr.strip()}")
+        return json.loads(done.stdout) if done.stdout.strip() else {}
+
+    def fails(self, code, *words):
+        done = self.run(*words)
+        found = done.returncode != 0 and f"({code})" in done.stderr
+        expect(found, f"aws ivs-realtime {words[0]}: no {code}: {done.stderr.strip()}")
 
 
 def enter(context, token, name, seconds=60):
@@ -122,6 +154,9 @@ def check(context):
     expect(late.wait(20) not in (None, 0), "a token of a deleted stage admits")
     expect(late.says("1026"), "no 1026")
 
+    if not context.is_short:
+        check_command_line(context, public)
+
     context.step("errors are the SDK's typed exceptions")
     missing = other.rsplit("/", 1)[0] + "/AAAAAAAAAAAA"
     expect_error(errors.ResourceNotFoundException, ivs.delete_stage, arn=missing)
@@ -134,3 +169,49 @@ def check(context):
     ivs.tag_resource(resourceArn=other, tags={"a": "1", "b": "2"})
     ivs.untag_resource(resourceArn=other, tagKeys=["b"])
     expect_equal(ivs.list_tags_for_resource(resourceArn=other)["tags"], {"a": "1"}, "the tags")
+
+
+def check_command_line(context, public):
+    context.step("the AWS CLI: all core operations")
+    aws = CommandLine(context)
+    made = aws(
+        "create-stage", "--name", "cli", "--tags", "team=tea", "--participant-token-configurations",
+        "userId=dan,capabilities=PUBLISH,SUBSCRIBE")
+    arn, dan = made["stage"]["arn"], made["participantTokens"][0]
+    expect_equal(aws("get-stage", "--arn", arn)["stage"]["name"], "cli", "the stage")
+    expect(arn in [each["arn"] for each in aws("list-stages")["stages"]], "the stage is not listed")
+    expect_equal(aws("update-stage", "--arn", arn, "--name", "shell")["stage"]["name"], "shell", "the new name")
+    fay = aws("create-participant-token", "--stage-arn", arn, "--user-id", "fay", "--duration", "5")["participantToken"]
+    expect_equal(fay["duration"], 5, "the duration")
+
+    app = enter(context, dan["token"], "dan")
+    room = arn.split("/")[-1]
+    until("Dan is on the stage", lambda: context.rooms.people(room) == [dan["participantId"]])
+    session = until("a session", lambda: aws("get-stage", "--arn", arn)["stage"].get("activeSessionId"))
+    where = ("--stage-arn", arn, "--session-id", session)
+    who = ("--participant-id", dan["participantId"])
+    sessions = aws("list-stage-sessions", "--stage-arn", arn)["stageSessions"]
+    expect_equal([each["sessionId"] for each in sessions], [session], "the sessions")
+    expect_equal(aws("get-stage-session", *where)["stageSession"]["sessionId"], session, "the session")
+    present = aws("list-participants", *where, "--filter-by-state", "CONNECTED")["participants"]
+    expect_equal([each["userId"] for each in present], ["dan"], "who is there")
+    expect_equal(aws("get-participant", *where, *who)["participant"]["userId"], "dan", "the participant")
+    expect_equal(aws("list-participant-events", *where, *who)["events"][-1]["name"], "JOINED", "the oldest event")
+    aws("disconnect-participant", "--stage-arn", arn, *who, "--reason", "time is over")
+    until("Dan's app reports error 1026", lambda: app.says("1026"), 4)
+    until("the session has ended", lambda: "endTime" in aws("get-stage-session", *where)["stageSession"])
+
+    key = aws("import-public-key", "--public-key-material", public, "--name", "cli")["publicKey"]["arn"]
+    aws.fails("ConflictException", "import-public-key", "--public-key-material", public)
+    expect_equal(aws("get-public-key", "--arn", key)["publicKey"]["name"], "cli", "the key")
+    expect_equal([each["arn"] for each in aws("list-public-keys")["publicKeys"]], [key], "the keys")
+    aws("tag-resource", "--resource-arn", key, "--tags", "a=1,b=2")
+    aws("untag-resource", "--resource-arn", key, "--tag-keys", "b")
+    expect_equal(aws("list-tags-for-resource", "--resource-arn", key)["tags"], {"a": "1"}, "the tags of a key")
+    aws("delete-public-key", "--arn", key)
+    aws.fails("ResourceNotFoundException", "get-public-key", "--arn", key)
+    aws("delete-stage", "--arn", arn)
+    aws.fails("ResourceNotFoundException", "get-stage", "--arn", arn)
+    late = enter(context, fay["token"], "fay", seconds=10)
+    expect(late.wait(20) not in (None, 0), "a token of a deleted stage admits")
+    aws.fails("UnsupportedOperation", "list-compositions")

@@ -308,7 +308,10 @@ private final class RegistryFile {
   deinit { close() }
 
   func close() {
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    guard descriptor >= 0 else { return }
+    // A child process of another thread may have the descriptor until it runs its program: closing alone would not release the lock.
+    flock(descriptor, LOCK_UN)
+    Glibc.close(descriptor)
     descriptor = -1
   }
 
