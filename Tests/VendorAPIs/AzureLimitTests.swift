@@ -187,6 +187,33 @@ import Testing
     #expect(!grants.canModerate)
   }
 
+  /// An object of participants by id, each with the value.
+  private func participants(_ numbers: Range<Int>, _ value: String) -> String {
+    let members = numbers.map {
+      #""8:acs:5a1e7c3e-0000-4000-8000-00000000abcd_00000000-0000-4000-8000-\#(100_000_000_000 + $0)":\#(value)"#
+    }
+    return #"{"participants":{\#(members.joined(separator: ","))}}"#
+  }
+
+  @Test(arguments: [(350, 201), (351, 400)]) func roomIsCreatedWithAtMost350Participants(count: Int, status: Int) async
+  {
+    #expect(await harness.azure("POST", "/rooms", participants(0..<count, "{}")).status == status)
+  }
+
+  /// A change that is refused changes nothing: neither the roster nor participants that are in the room.
+  @Test func fullRosterGrowsOnlyAfterARemoval() async throws {
+    let room = try await harness.makeAzureRoom(participants(0..<350, "{}"))
+    let path = "/rooms/\(room.id)/participants"
+    #expect(await harness.azure("PATCH", path, participants(349..<351, #"{"role":"Consumer"}"#)).status == 400)
+    #expect(harness.takeCommands().isEmpty)
+    let roster = try #require(harness.apis.rules.roomRule(room.id)?.roster)
+    #expect(roster.count == 350)
+    #expect(roster.values.allSatisfy { $0 == AzureRoom.Role.attendee.rule })
+    #expect(await harness.azure("PATCH", path, participants(0..<1, "null")).status == 200)
+    #expect(await harness.azure("PATCH", path, participants(350..<351, "{}")).status == 200)
+    #expect(harness.apis.rules.roomRule(room.id)?.roster?.count == 350)
+  }
+
   @Test func participantsAreListedByPages() async throws {
     let ids = (1...5).map { "8:acs:5a1e7c3e-0000-4000-8000-00000000abcd_00000000-0000-4000-8000-00000000000\($0)" }
     let list = ids.reversed().map { #""\#($0)":{"role":"Consumer"}"# }.joined(separator: ",")
