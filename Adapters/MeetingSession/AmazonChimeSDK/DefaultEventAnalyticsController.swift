@@ -117,7 +117,8 @@ public final class DefaultEventAnalyticsController: EventAnalyticsController, @u
     case .cameToForeground: change(to: .foreground, .active)
     case .interruptionBegan: publishEvent(name: .audioInterruptionBegan, attributes: [:], notifyObservers: false)
     case .interruptionEnded: publishEvent(name: .audioInterruptionEnded, attributes: [:], notifyObservers: false)
-    case .plugged, .unplugged, .routeChanged, .permissionChanged, .failed, .mediaServicesLost, .mediaServicesReset:
+    case .plugged, .unplugged, .routeChanged, .permissionChanged, .failed, .mediaServicesLost, .mediaServicesReset,
+      .outputChanged, .powerChanged, .networkChanged, .memoryLow:
       break
     }
   }
