@@ -59,7 +59,8 @@ extension SessionEvent {
     case .entryRequestEnded(let guest, _): "\(guest.name) no longer asks to be let in"
     case .permissionsChanged(let permissions):
       "may now: \(permissions.map(\.rawValue).sorted().joined(separator: ", "))"
-    case .transcriptionChanged(let new): "transcription \(new.state)"
+    case .transcriptionChanged(let new):
+      "transcription \(new.state)\(new.interruption.map { ", interrupted: \($0)" } ?? "")"
     case .transcribed(let segment): segment.isFinal ? "\(segment.participant) said “\(segment.text)”" : nil
     case .transcriptionFailed(let error): "transcription failed: \(error)"
     case .streamPublished, .attributesChanged, .levelsChanged, .dominantSpeakerChanged, .qualityChanged, .tileAdded,

@@ -31,8 +31,26 @@ extension Machine {
   /// Changes the volume of the loudspeaker, as the volume keys of a phone do. From the next 10 ms on.
   /// - Parameter volume: 0 to 1; other values are moved to the nearest of these.
   public func setOutputVolume(_ volume: Float) {
-    state.withLock { $0.outputVolume = volume.isNaN ? 0 : min(max(volume, 0), 1) }
+    let volume = volume.isNaN ? 0 : min(max(volume, 0), 1)
+    changeAside { state in
+      defer { state.outputVolume = volume }
+      return state.outputVolume == volume ? [] : [.outputChanged]
+    }
   }
+
+  /// Whether the loudspeaker is muted: it plays nothing, whatever its volume. False by default.
+  public var isOutputMuted: Bool { state.withLock { $0.isOutputMuted } }
+
+  /// Moves the mute switch of the loudspeaker, as the mute key of a keyboard does. From the next 10 ms on. The volume stays.
+  public func setOutputMuted(_ isMuted: Bool) {
+    changeAside { state in
+      defer { state.isOutputMuted = isMuted }
+      return state.isOutputMuted == isMuted ? [] : [.outputChanged]
+    }
+  }
+
+  /// The volume at which the loudspeaker plays at present.
+  var effectiveVolume: Float { state.withLock { $0.isOutputMuted ? 0 : $0.outputVolume } }
 
   /// Hands over the audio that the app plays, at full volume, before it reaches the loudspeaker, until the observation is cancelled. For
   /// authors of platform modules, such as the one that records an app's audio.

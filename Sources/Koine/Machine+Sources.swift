@@ -162,7 +162,7 @@ private final class RoutedLoudspeaker: AudioSink, IntermittentSink, MachineFollo
   func play(_ block: AudioBlock) {
     let taps = machine.playbackTaps
     if !taps.isEmpty, isOn { for tap in taps { tap.handler(ObjectIdentifier(self), block) } }
-    let volume = machine.outputVolume
+    let volume = machine.effectiveVolume
     guard volume < 1 else {
       sink?.play(block)
       return

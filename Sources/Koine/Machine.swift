@@ -105,6 +105,14 @@ public final class Machine: Sendable {
     case mediaServicesLost
     /// The system's audio service works again. An app that uses its audio session sets the session up anew.
     case mediaServicesReset
+    /// The volume of the loudspeaker is another, or its mute switch was moved (`outputVolume`, `isOutputMuted`).
+    case outputChanged
+    /// The battery has changed.
+    case powerChanged(Power?)
+    /// The machine has another kind of network.
+    case networkChanged(Network?)
+    /// Memory is short: apps should release what they can.
+    case memoryLow
   }
 
   struct State {
@@ -118,6 +126,10 @@ public final class Machine: Sendable {
     var isInterrupted = false
     var audioDirections: AudioDirections?
     var outputVolume: Float = 1
+    var isOutputMuted = false
+    var power: Power?
+    var network: Network?
+    var isMemoryLow = false
     var playbackTaps: [(number: Int, handler: @Sendable (ObjectIdentifier, AudioBlock) -> Void)] = []
     var isInBackground = false
     var information: AppInformation?
@@ -332,6 +344,14 @@ public final class Machine: Sendable {
       return hasChanged ? followers : []
     }
     for follower in followers { follower.machineChanged() }
+  }
+
+  /// Changes the state and posts its events, to which followers need not adapt.
+  func changeAside(_ change: (inout State) -> [Event]) {
+    state.withLock { state in
+      // Handed over under the lock: deliveries have the order of the changes. Nothing of the app's runs here.
+      for event in change(&state) { deliver(event) }
+    }
   }
 
   /// Notifies observers of an event to which followers need not adapt.

@@ -41,11 +41,19 @@ public struct TranscriberRequest: Sendable {
   public var language: String
   /// The clock of the room. A transcriber that waits should do so on it, so that it works in virtual time.
   public var scheduler: Scheduler
+  /// Reports that the session cannot continue, for example because a recogniser's server is gone. Any thread may call it; only the first
+  /// call of a session counts. The service finishes the session and starts another one for the participant after 1 s. If that fails as
+  /// well, the service waits 2, 4, 8 and 16 s before the next attempts, and then gives the participant up until
+  /// the participant's microphone is muted and unmuted. Meanwhile `RoomTranscription.interruption` has the error's text.
+  public var fail: @Sendable (any Error) -> Void
 
   /// Creates a request.
-  public init(room: String, participant: Participant, track: Track.ID, language: String, scheduler: Scheduler) {
+  public init(
+    room: String, participant: Participant, track: Track.ID, language: String, scheduler: Scheduler,
+    fail: @escaping @Sendable (any Error) -> Void = { _ in }
+  ) {
     (self.room, self.participant, self.track) = (room, participant, track)
-    (self.language, self.scheduler) = (language, scheduler)
+    (self.language, self.scheduler, self.fail) = (language, scheduler, fail)
   }
 }
 
@@ -65,14 +73,19 @@ public struct TranscriberResult: Sendable, Hashable {
   public var words: [TranscriptWord]
   /// The language that the transcriber has recognised, as a BCP 47 tag; nil: the requested one.
   public var language: String?
+  /// The languages that the utterance may be in, the likeliest first, if the transcriber identifies languages. At most 16.
+  public var languages: [TranscribedLanguage]
+  /// Names, numbers and other entities that the transcriber has found in the text, in their order. At most 32.
+  public var entities: [TranscribedEntity]
 
   /// Creates a result.
   public init(
     utterance: Int, text: String, isFinal: Bool, start: Tick, end: Tick, words: [TranscriptWord] = [],
-    language: String? = nil
+    language: String? = nil, languages: [TranscribedLanguage] = [], entities: [TranscribedEntity] = []
   ) {
     (self.utterance, self.text, self.isFinal) = (utterance, text, isFinal)
     (self.start, self.end, self.words, self.language) = (start, end, words, language)
+    (self.languages, self.entities) = (languages, entities)
   }
 }
 

@@ -16,18 +16,66 @@ public struct TranscriptSegment: Sendable, Hashable, Identifiable {
   public let end: Tick
   /// The words with their times, at most 256; empty if the transcriber does not know them.
   public let words: [TranscriptWord]
+  /// The languages that the utterance may be in, the likeliest first, at most 16; empty if the transcriber does not identify languages.
+  public let languages: [TranscribedLanguage]
+  /// Entities in the text, at most 32; empty if the transcriber finds none.
+  public let entities: [TranscribedEntity]
 
   package init(
     id: String, participant: Participant.ID, text: String, isFinal: Bool, language: String, start: Tick, end: Tick,
-    words: [TranscriptWord] = []
+    words: [TranscriptWord] = [], languages: [TranscribedLanguage] = [], entities: [TranscribedEntity] = []
   ) {
     (self.id, self.participant, self.text, self.isFinal) = (id, participant, text, isFinal)
     (self.language, self.start, self.end, self.words) = (language, start, end, words)
+    (self.languages, self.entities) = (languages, entities)
+  }
+}
+
+/// A language in which an utterance may be, with its probability.
+public struct TranscribedLanguage: Sendable, Hashable {
+  /// A BCP 47 tag.
+  public var language: String
+  /// The probability, 0...1.
+  public var score: Double
+
+  /// Creates a language with its probability.
+  public init(_ language: String, score: Double) { (self.language, self.score) = (language, score) }
+}
+
+/// A name, a number or another entity that a transcriber has found in a text.
+public struct TranscribedEntity: Sendable, Hashable {
+  /// The entity, as it is in the text.
+  public var text: String
+  /// The type of the entity in the transcriber's words, such as `NAME` or `PHONE`. At most 32 bytes of UTF-8; the rest is cut off.
+  public var type: String
+  /// The group to which the type belongs in the transcriber's words, such as `PII`. At most 32 bytes of UTF-8; the rest is cut off.
+  public var category: String
+  /// How sure the transcriber is, 0...1; nil: not known.
+  public var confidence: Double?
+  /// When the entity began, on the clock of the result or session.
+  public var start: Tick
+  /// When the entity ended, on the same clock.
+  public var end: Tick
+
+  /// Creates an entity.
+  public init(_ text: String, type: String, category: String, confidence: Double? = nil, start: Tick, end: Tick) {
+    (self.text, self.type, self.category, self.confidence) = (text, type, category, confidence)
+    (self.start, self.end) = (start, end)
   }
 }
 
 /// A recognised word with its time.
 public struct TranscriptWord: Sendable, Hashable {
+  /// The kind of an item of a transcript.
+  public enum Kind: String, Sendable {
+    /// A spoken word.
+    case word
+    /// A punctuation mark.
+    case punctuation
+    /// A sound that is no speech, such as laughter.
+    case sound
+  }
+
   /// The word.
   public var text: String
   /// When the word began, on the clock of the result or session.
@@ -36,10 +84,20 @@ public struct TranscriptWord: Sendable, Hashable {
   public var end: Tick
   /// How sure the transcriber is, 0...1; nil: not known.
   public var confidence: Double?
+  /// The kind of the item; nil: a word, possibly with a mark at its end.
+  public var kind: Kind?
+  /// Whether later results of the utterance keep the word as it is; nil: the transcriber does not tell.
+  public var isStable: Bool?
+  /// Whether the word is in a list of words that the transcriber is to filter.
+  public var matchesFilter: Bool
 
   /// Creates a word.
-  public init(text: String, start: Tick, end: Tick, confidence: Double? = nil) {
+  public init(
+    text: String, start: Tick, end: Tick, confidence: Double? = nil, kind: Kind? = nil, isStable: Bool? = nil,
+    matchesFilter: Bool = false
+  ) {
     (self.text, self.start, self.end, self.confidence) = (text, start, end, confidence)
+    (self.kind, self.isStable, self.matchesFilter) = (kind, isStable, matchesFilter)
   }
 }
 
@@ -61,8 +119,15 @@ public struct RoomTranscription: Sendable, Hashable {
   public let state: State
   /// The spoken language as a BCP 47 tag. Empty: none was named, or the room is not transcribed.
   public let language: String
+  /// Why text of at least one participant is missing at present: the transcriber has failed, and the service starts it again or has given
+  /// up. Nil: no transcriber has failed.
+  public let interruption: String?
+  /// The region in which the app's back end has the room transcribed, in the words of its vendor. Empty: none was named.
+  public let region: String
 
-  package init(_ state: State, language: String = "") { (self.state, self.language) = (state, language) }
+  package init(_ state: State, language: String = "", interruption: String? = nil, region: String = "") {
+    (self.state, self.language, self.interruption, self.region) = (state, language, interruption, region)
+  }
 
   /// The room is not transcribed.
   public static let off = RoomTranscription(.off)

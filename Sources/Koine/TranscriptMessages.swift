@@ -12,6 +12,14 @@ enum TranscriptMessages {
   static let wordLimit = 256
   /// Most bytes of a language's tag (RFC 5646, 4.4.1).
   static let tagLimit = 35
+  /// Most entities of a text.
+  static let entityLimit = 32
+  /// Most bytes of an entity's type, and of its category.
+  static let typeLimit = 32
+  /// Most languages that a text may be in.
+  static let scoreLimit = 16
+  /// Most bytes of the reason of an interruption, and of the name of a region.
+  static let reasonLimit = 256
   /// Most languages in an answer.
   static let languageLimit = 256
   /// Limits of each payload.
@@ -42,9 +50,20 @@ struct TranscriptionReport: Codable, Hashable {
   /// In an answer.
   var languages: [String]?
   var failure: Failure?
+  var interruption: String?
+  var region: String?
+
+  init(_ transcription: RoomTranscription, id: String? = nil, languages: [String]? = nil, failure: Failure? = nil) {
+    (self.id, state, language) = (id, transcription.state.rawValue, transcription.language)
+    (self.languages, self.failure) = (languages, failure)
+    interruption = transcription.interruption?.prefix(bytes: TranscriptMessages.reasonLimit)
+    if !transcription.region.isEmpty { region = transcription.region.prefix(bytes: TranscriptMessages.reasonLimit) }
+  }
 
   var transcription: RoomTranscription {
-    RoomTranscription(RoomTranscription.State(rawValue: state) ?? .off, language: language)
+    RoomTranscription(
+      RoomTranscription.State(rawValue: state) ?? .off, language: language, interruption: interruption,
+      region: region ?? "")
   }
 }
 
@@ -54,6 +73,17 @@ struct SentSegment: Codable, Hashable {
     var text: String
     var start, end: Int64
     var confidence: Double?
+    var kind: String?
+    var isStable, matchesFilter: Bool?
+  }
+  struct Entity: Codable, Hashable {
+    var text, type, category: String
+    var confidence: Double?
+    var start, end: Int64
+  }
+  struct Language: Codable, Hashable {
+    var language: String
+    var score: Double
   }
 
   var id: String
@@ -63,22 +93,47 @@ struct SentSegment: Codable, Hashable {
   var language: String
   var start, end: Int64
   var words: [Word]?
+  var languages: [Language]?
+  var entities: [Entity]?
 
   init(_ result: TranscriberResult, id: String, participant: Participant.ID, language: String, clock: Scheduler) {
     (self.id, self.participant, isFinal) = (id, participant, result.isFinal)
     text = result.text.prefix(bytes: TranscriptMessages.textLimit)
     self.language = (result.language ?? language).prefix(bytes: TranscriptMessages.tagLimit)
     (start, end) = (clock.wallTime(of: result.start), clock.wallTime(of: result.end))
-    guard !result.words.isEmpty else { return }
+    if !result.languages.isEmpty {
+      languages = result.languages.prefix(TranscriptMessages.scoreLimit).map {
+        Language(
+          language: $0.language.prefix(bytes: TranscriptMessages.tagLimit), score: Self.probability($0.score) ?? 0)
+      }
+    }
     var left = TranscriptMessages.textLimit
+    if !result.entities.isEmpty {
+      entities = result.entities.prefix(TranscriptMessages.entityLimit).compactMap { entity in
+        left -= entity.text.utf8.count
+        guard left >= 0 else { return nil }
+        return Entity(
+          text: entity.text, type: entity.type.prefix(bytes: TranscriptMessages.typeLimit),
+          category: entity.category.prefix(bytes: TranscriptMessages.typeLimit),
+          confidence: Self.probability(entity.confidence), start: clock.wallTime(of: entity.start),
+          end: clock.wallTime(of: entity.end))
+      }
+    }
+    guard !result.words.isEmpty else { return }
+    left = TranscriptMessages.textLimit
     words = result.words.prefix(TranscriptMessages.wordLimit).compactMap { word in
       left -= word.text.utf8.count
       guard left >= 0 else { return nil }
-      let confidence = word.confidence.flatMap { $0.isFinite ? min(max($0, 0), 1) : nil }
       return Word(
         text: word.text, start: clock.wallTime(of: word.start), end: clock.wallTime(of: word.end),
-        confidence: confidence)
+        confidence: Self.probability(word.confidence), kind: word.kind?.rawValue, isStable: word.isStable,
+        matchesFilter: word.matchesFilter ? true : nil)
     }
+  }
+
+  /// - Returns: the value within 0...1; nil if it is no number.
+  private static func probability(_ value: Double?) -> Double? {
+    value.flatMap { $0.isFinite ? min(max($0, 0), 1) : nil }
   }
 
   func segment(on clock: Scheduler) -> TranscriptSegment {
@@ -89,7 +144,16 @@ struct SentSegment: Codable, Hashable {
       words: (words ?? []).prefix(TranscriptMessages.wordLimit).map {
         TranscriptWord(
           text: $0.text, start: clock.tick(ofWallTime: $0.start), end: clock.tick(ofWallTime: $0.end),
-          confidence: $0.confidence)
+          confidence: $0.confidence, kind: $0.kind.flatMap(TranscriptWord.Kind.init), isStable: $0.isStable,
+          matchesFilter: $0.matchesFilter ?? false)
+      },
+      languages: (languages ?? []).prefix(TranscriptMessages.scoreLimit).map {
+        TranscribedLanguage($0.language, score: $0.score)
+      },
+      entities: (entities ?? []).prefix(TranscriptMessages.entityLimit).map {
+        TranscribedEntity(
+          $0.text, type: $0.type, category: $0.category, confidence: $0.confidence,
+          start: clock.tick(ofWallTime: $0.start), end: clock.tick(ofWallTime: $0.end))
       })
   }
 }

@@ -16,17 +16,33 @@ final class TranscriptionJob: Sendable {
     var feeds: [Track.ID: TranscriberFeed] = [:]
     /// Microphones that wait because the limit is reached, in order.
     var waiting: [Track.ID] = []
+    /// Tracks with a session that has failed and is not started again yet, or not at all.
+    var restarts: [Track.ID: Restart] = [:]
+    /// Failed attempts in a row, by track.
+    var failures: [Track.ID: Int] = [:]
     var startAnswers: [@Sendable (Failure?) -> Void] = []
     var stopAnswers: [@Sendable (Failure?) -> Void] = []
     var sessions = 0
   }
 
+  private struct Restart {
+    let reason: String
+    /// Nil: the service has given the participant up.
+    let alarm: Alarm?
+  }
+
+  /// How often the service starts a session again that has failed. It waits 1 s before the first attempt, and twice as long before each
+  /// further one.
+  static let restartLimit = 5
+  /// A session that has lived so long has not failed at its start.
+  static let settledAfter = Duration.seconds(60)
   /// How long results may follow the end of a transcriber's sessions.
   static let grace = Duration.milliseconds(500)
   /// How long the service waits for participants after it has started. The participant that started it may have left.
   private static let patience = Duration.seconds(3)
 
   private let room: String
+  private let region: String
   private let transcriber: any Transcriber
   private let limit: Int
   private let world: World
@@ -38,12 +54,13 @@ final class TranscriptionJob: Sendable {
   private let state: Lock<State>
 
   init(
-    _ room: String, language: String, with transcriber: any Transcriber, limit: Int, credential: String,
+    _ room: String, language: String, region: String = "", with transcriber: any Transcriber, limit: Int,
+    credential: String,
     in world: World, say: @escaping @Sendable (RoomService.Answer) -> Void, log: @escaping @Sendable (String) -> Void,
     ended: @escaping @Sendable () -> Void
   ) {
     (self.room, self.transcriber, self.limit, self.world) = (room, transcriber, limit, world)
-    (self.say, self.log, self.ended) = (say, log, ended)
+    (self.say, self.log, self.ended, self.region) = (say, log, ended, region)
     session = Session(
       JoinRequest(room: room, credential: credential, name: "transcriber"), in: world,
       options: SessionOptions(subscribesToEverything: false, loudspeaker: SilentLoudspeaker()))
@@ -52,7 +69,11 @@ final class TranscriptionJob: Sendable {
   }
 
   var transcription: RoomTranscription {
-    state.withLock { RoomTranscription($0.phase, language: $0.phase == .off ? "" : $0.language) }
+    state.withLock { state in
+      guard state.phase != .off else { return .off }
+      let interruption = state.restarts.min { $0.key.description < $1.key.description }?.value.reason
+      return RoomTranscription(state.phase, language: state.language, interruption: interruption, region: region)
+    }
   }
   var isStopping: Bool { state.withLock { $0.phase == .stopping } }
   private var isOn: Bool { state.withLock { $0.phase == .on } }
@@ -87,7 +108,7 @@ final class TranscriptionJob: Sendable {
       if let answer { state.stopAnswers.append(answer) }
       let isNew = state.phase == .starting || state.phase == .on
       if isNew { state.phase = .stopping }
-      defer { (state.feeds, state.waiting) = ([:], []) }
+      defer { (state.feeds, state.waiting, state.restarts) = ([:], [], [:]) }
       return (isNew, state.feeds)
     }
     guard isNew else { return }
@@ -157,7 +178,7 @@ final class TranscriptionJob: Sendable {
       guard state.phase != .off else { return nil }
       let before = state
       state.phase = .off
-      (state.observation, state.feeds, state.waiting) = (nil, [:], [])
+      (state.observation, state.feeds, state.waiting, state.restarts) = (nil, [:], [], [:])
       (state.startAnswers, state.stopAnswers) = ([], [])
       return before
     }
@@ -177,11 +198,14 @@ final class TranscriptionJob: Sendable {
 
   // MARK: Participants
 
-  private func open(_ track: Track.ID) {
-    guard let owner = session.participants.first(where: { $0.id == track.participant }) else { return }
+  /// - Returns: why the participant cannot be transcribed; nil if it can, or must not be now.
+  private func startSession(of track: Track.ID) -> (any Error)? {
+    guard let owner = session.participants.first(where: { $0.id == track.participant }) else { return nil }
     let decision = state.withLock { state -> (number: Int, language: String)? in
-      guard state.phase == .on || state.phase == .starting, state.feeds[track] == nil else { return nil }
-      guard state.feeds.count < limit else {
+      guard state.phase == .on || state.phase == .starting, state.feeds[track] == nil,
+        state.restarts[track] == nil
+      else { return nil }
+      guard state.feeds.count + state.restarts.values.count(where: { $0.alarm != nil }) < limit else {
         if !state.waiting.contains(track) { state.waiting.append(track) }
         return nil
       }
@@ -189,34 +213,92 @@ final class TranscriptionJob: Sendable {
       state.sessions += 1
       return (state.sessions, state.language)
     }
-    guard let (number, language) = decision else { return }
+    guard let (number, language) = decision else { return nil }
     let clock = world.backend.scheduler
     let results = TranscriptResults(clock: clock) { [weak self] result, id in
       self?.send(result, id: "\(track.participant)/\(number).\(id)", of: track.participant, language)
     }
     let request = TranscriberRequest(
-      room: room, participant: owner, track: track, language: language, scheduler: clock)
+      room: room, participant: owner, track: track, language: language, scheduler: clock
+    ) { [weak self, weak results] error in
+      guard let self, let results, results.fail() else { return }
+      world.delivery.deliver { [weak self] in self?.sessionFailed(results, of: track, error) }
+    }
     do {
       let feed = TranscriberFeed(
         try transcriber.start(request) { results.receive($0) }, clock: clock, results: results)
       state.withLock { $0.feeds[track] = feed }
       session.attach(feed as any AudioSink, to: track)
       session.subscribe(to: track)
+      return nil
     } catch {
-      log("\(LogText(track.participant)) is not transcribed: \(error)")
-      sendStatus(Failure(.internal, "\(track.participant) is not transcribed: \(error)"))
-      sendStatus()
+      return error
     }
   }
 
-  private func close(_ track: Track.ID) {
-    let (feed, next) = state.withLock { state in
-      state.waiting.removeAll { $0 == track }
-      return (state.feeds.removeValue(forKey: track), state.waiting.first)
+  private func open(_ track: Track.ID) {
+    if let error = startSession(of: track) { reportFailure(of: track, error) }
+  }
+
+  private func reportFailure(of track: Track.ID, _ error: any Error) {
+    log("\(LogText(track.participant)) is not transcribed: \(error)")
+    sendStatus(Failure(.internal, "\(track.participant) is not transcribed: \(error)"))
+    sendStatus()
+  }
+
+  /// A session has failed after its start.
+  private func sessionFailed(_ results: TranscriptResults, of track: Track.ID, _ error: any Error) {
+    let feed = state.withLock { state -> TranscriberFeed? in
+      guard let feed = state.feeds[track], feed.results === results else { return nil }
+      if lane.scheduler.now - results.opened >= Self.settledAfter { state.failures[track] = nil }
+      return state.feeds.removeValue(forKey: track)
     }
     guard let feed else { return }
     close(feed, of: track)
-    if let next { open(next) }
+    restart(track, after: error)
+  }
+
+  private func restart(_ track: Track.ID, after error: any Error) {
+    let attempts = state.withLock { $0.failures[track] ?? 0 }
+    guard attempts < Self.restartLimit else { return giveUp(track, because: error) }
+    log("the transcriber of \(LogText(track.participant)) has failed: \(error)")
+    let alarm = lane.post(at: lane.scheduler.now + .seconds(1 << attempts)) { [weak self] in
+      guard let self else { return }
+      world.delivery.deliver { [weak self] in self?.restartIsDue(track) }
+    }
+    state.withLock { state in
+      state.failures[track] = attempts + 1
+      state.restarts[track] = Restart(reason: "\(error)", alarm: alarm)
+    }
+    sendStatus()
+  }
+
+  private func restartIsDue(_ track: Track.ID) {
+    guard state.withLock({ $0.restarts.removeValue(forKey: track) }) != nil else { return }
+    if let error = startSession(of: track) { return restart(track, after: error) }
+    sendStatus()
+  }
+
+  private func giveUp(_ track: Track.ID, because error: any Error) {
+    state.withLock { $0.restarts[track] = Restart(reason: "\(error)", alarm: nil) }
+    reportFailure(of: track, error)
+    if let next = state.withLock({ $0.waiting.first }) { open(next) }
+  }
+
+  private func close(_ track: Track.ID) {
+    let (feed, restart, next) = state.withLock { state in
+      state.waiting.removeAll { $0 == track }
+      state.failures[track] = nil
+      return (
+        state.feeds.removeValue(forKey: track), state.restarts.removeValue(forKey: track), state.waiting.first
+      )
+    }
+    if let restart {
+      restart.alarm?.cancel()
+      sendStatus()
+    }
+    if let feed { close(feed, of: track) }
+    if feed != nil || restart != nil, let next { open(next) }
   }
 
   private func close(_ feed: TranscriberFeed, of track: Track.ID) {
@@ -237,8 +319,7 @@ final class TranscriptionJob: Sendable {
 
   private func sendStatus(_ failure: Failure? = nil) {
     let present = transcription
-    let report = TranscriptionReport(
-      id: nil, state: present.state.rawValue, language: present.language, languages: nil, failure: failure)
+    let report = TranscriptionReport(present, failure: failure)
     say(
       .init(
         TranscriptMessages.encode(report), as: TranscriptMessages.service, stands: present.state != .off, in: room))
@@ -249,6 +330,7 @@ final class TranscriptionJob: Sendable {
 final class TranscriptResults: Sendable {
   private struct State {
     var isClosed = false
+    var hasFailed = false
     /// The newest final utterances, so that no result follows a final one.
     var final: [Int] = []
     var partials: TokenBucket
@@ -259,12 +341,15 @@ final class TranscriptResults: Sendable {
   /// Final utterances that are remembered.
   private static let memory = 64
   private let clock: Scheduler
+  /// When the session was started.
+  let opened: Tick
   private let state: Lock<State>
   private let send: @Sendable (TranscriberResult, _ utterance: Int) -> Void
 
   init(clock: Scheduler, send: @escaping @Sendable (TranscriberResult, _ utterance: Int) -> Void) {
     (self.clock, self.send) = (clock, send)
     let now = clock.now
+    opened = now
     state = Lock(
       State(
         partials: TokenBucket(burst: 20, perSecond: 10, now: now),
@@ -289,6 +374,15 @@ final class TranscriptResults: Sendable {
   }
 
   func close() { state.withLock { $0.isClosed = true } }
+
+  /// - Returns: false if the session has failed before.
+  func fail() -> Bool {
+    state.withLock { state in
+      defer { state.hasFailed = true }
+      return !state.hasFailed
+    }
+  }
+
   /// Results that were dropped.
   var dropped: Int { state.withLock { $0.dropped } }
 }

@@ -123,11 +123,14 @@ public final class TranscriptionService: Sendable {
   /// Starts the transcription of a room, as an app's own back end does. It needs no participant's permission. Any thread may call it.
   /// - Parameters:
   ///   - language: the spoken language as a BCP 47 tag; nil: the transcriber's first language.
+  ///   - region: the region in which the room is transcribed, in the words of the back end's vendor. Participants read it as
+  ///     `RoomTranscription.region`. At most 256 bytes of UTF-8; the rest is cut off.
   ///   - completion: called once, on the service's delivery queue, as that of `Session.startTranscription`.
   public func start(
-    _ room: String, language: String? = nil, completion: @escaping @Sendable (Result<Void, Failure>) -> Void
+    _ room: String, language: String? = nil, region: String = "",
+    completion: @escaping @Sendable (Result<Void, Failure>) -> Void
   ) {
-    carryOut(.init(id: "", action: .start, language: language), in: room, completion)
+    carryOut(.init(id: "", action: .start, language: language), in: room, region: region, completion)
   }
 
   /// Stops the transcription of a room, as an app's own back end does. Any thread may call it.
@@ -137,10 +140,13 @@ public final class TranscriptionService: Sendable {
   }
 
   private func carryOut(
-    _ request: TranscriptionRequest, in room: String, _ completion: @escaping @Sendable (Result<Void, Failure>) -> Void
+    _ request: TranscriptionRequest, in room: String, region: String = "",
+    _ completion: @escaping @Sendable (Result<Void, Failure>) -> Void
   ) {
     let isAccepted = deliver { [self] world in
-      carryOut(request, in: room, isPermitted: true, world) { completion($0.map { .failure($0) } ?? .success(())) }
+      carryOut(request, in: room, region: region, isPermitted: true, world) {
+        completion($0.map { .failure($0) } ?? .success(()))
+      }
     }
     if !isAccepted { completion(.failure(Failure(.tooMany, "the transcript service has ended, or is too busy"))) }
   }
@@ -179,7 +185,7 @@ public final class TranscriptionService: Sendable {
   // MARK: On the delivery queue
 
   private func carryOut(
-    _ request: TranscriptionRequest, in room: String, isPermitted: Bool, _ world: World,
+    _ request: TranscriptionRequest, in room: String, region: String = "", isPermitted: Bool, _ world: World,
     _ answer: @escaping @Sendable (Failure?) -> Void
   ) {
     do throws(Failure) {
@@ -187,14 +193,16 @@ public final class TranscriptionService: Sendable {
       guard isPermitted else { throw Failure(.forbidden, "not allowed to have the room transcribed") }
       let job = state.withLock { $0.jobs[room] }
       guard job?.isStopping != true else {
-        return try postpone(room) { [self] in carryOut(request, in: room, isPermitted: true, world, answer) }
+        return try postpone(room) { [self] in
+          carryOut(request, in: room, region: region, isPermitted: true, world, answer)
+        }
       }
       switch request.action {
       case .query: break
       case .start:
         let language = try language(named: request.language)
         if let job { return job.whenStarted(answer) }
-        try start(room, language, in: world, answer)
+        try start(room, language, region, in: world, answer)
       case .stop:
         guard let job else { return answer(nil) }
         job.stop(answer)
@@ -233,7 +241,8 @@ public final class TranscriptionService: Sendable {
   }
 
   private func start(
-    _ room: String, _ language: String, in world: World, _ answer: @escaping @Sendable (Failure?) -> Void
+    _ room: String, _ language: String, _ region: String, in world: World,
+    _ answer: @escaping @Sendable (Failure?) -> Void
   ) throws(Failure) {
     let count = state.withLock { $0.isClosed ? nil : $0.jobs.count }
     guard let count else { throw Failure(.ended, "the transcript service has ended") }
@@ -243,7 +252,8 @@ public final class TranscriptionService: Sendable {
     let token: String
     do { token = try credential(room) } catch { throw Failure(.internal, "no credential: \(error)") }
     let job = TranscriptionJob(
-      room, language: language, with: transcriber, limit: rules.participants, credential: token, in: world, say: say,
+      room, language: language, region: region, with: transcriber, limit: rules.participants, credential: token,
+      in: world, say: say,
       log: log
     ) { [weak self] in self?.jobEnded(room) }
     state.withLock { $0.jobs[room] = job }
@@ -264,8 +274,7 @@ public final class TranscriptionService: Sendable {
     let present = state.withLock { $0.jobs[room] }?.transcription ?? .off
     let languages = transcriber.languages.filter { $0.utf8.count <= TranscriptMessages.tagLimit }
     let report = TranscriptionReport(
-      id: id, state: present.state.rawValue, language: present.language,
-      languages: Array(languages.prefix(TranscriptMessages.languageLimit)), failure: failure)
+      present, id: id, languages: Array(languages.prefix(TranscriptMessages.languageLimit)), failure: failure)
     say(
       .init(
         TranscriptMessages.encode(report), as: TranscriptMessages.service, to: participant, stands: false, in: room))

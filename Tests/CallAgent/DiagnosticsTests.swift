@@ -136,6 +136,43 @@ struct DiagnosticsTests {
     #expect(place.media.isSpeakerBusy == false)
   }
 
+  @Test func mutedAndSilentSpeakersAreReportedAndTakenBack() async throws {
+    let place = try await place()
+    let closures = Lock<[String]>([])
+    let events = place.diagnostics.mediaDiagnostics.events
+    events.onIsSpeakerMutedChanged = { args in closures.withLock { $0.append("muted \(args.value)") } }
+    events.onIsSpeakerVolumeZeroChanged = { args in closures.withLock { $0.append("zero \(args.value)") } }
+    place.machine.setOutputMuted(true)
+    await place.run(.milliseconds(100))
+    #expect(place.told.words == ["isSpeakerMuted true"])
+    #expect(place.media.isSpeakerMuted == true)
+    #expect(place.media.isSpeakerVolumeZero == nil)
+    place.machine.setOutputVolume(0)
+    await place.run(.milliseconds(100))
+    #expect(place.told.words == ["isSpeakerMuted true", "isSpeakerVolumeZero true"])
+    place.machine.setOutputMuted(false)
+    await place.run(.milliseconds(100))
+    #expect(place.media.isSpeakerMuted == false)
+    #expect(place.media.isSpeakerVolumeZero == true)
+    place.machine.setOutputVolume(0.1)
+    await place.run(.milliseconds(100))
+    #expect(place.media.isSpeakerVolumeZero == false)
+    #expect(closures.withLock { $0 } == ["muted true", "zero true", "muted false", "zero false"])
+  }
+
+  @Test func speakerThatIsMutedBeforeTheCallIsReported() async throws {
+    let telephone = try Telephone()
+    telephone.world.machine.setOutputMuted(true)
+    telephone.world.machine.setOutputVolume(0)
+    let (ana, hears) = try await telephone.agent("ana")
+    ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { hears.take($0, $1) }
+    await telephone.run(.milliseconds(800))
+    let diagnostics = try #require(hears.call).feature(Features.localUserDiagnostics).mediaDiagnostics
+    await telephone.run(.milliseconds(100))
+    #expect(diagnostics.latest.isSpeakerMuted == true)
+    #expect(diagnostics.latest.isSpeakerVolumeZero == true)
+  }
+
   @Test func speakerThatDoesNotOpenIsReported() async throws {
     let place = try await place()
     place.machine.plugIn(Machine.Device(id: "bad", kind: .loudspeaker, name: "Bad", source: "no-such-device"))

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Koine
+@testable import Koine
 import KoineEmbeddedBackend
 import Testing
 
@@ -45,6 +45,112 @@ import Testing
     #expect(!machine.isTorchOn("lamp"))
     let microphone = Machine.Device(id: "m", kind: .microphone, name: "M", source: "tone", hasTorch: true)
     #expect(!microphone.hasTorch, "only cameras have torches")
+  }
+
+  @Test func changesOfOutputBatteryNetworkAndMemoryAreReportedOnce() async {
+    let world = Self.makeWorld()
+    let machine = world.machine
+    let told = watch(machine)
+    machine.setOutputVolume(7)
+    machine.setOutputVolume(0.5)
+    machine.setOutputMuted(true)
+    machine.setOutputMuted(true)
+    let battery = Machine.Power(level: .nan, state: .charging)
+    #expect(battery.level == 0)
+    machine.setPower(battery)
+    machine.setPower(battery)
+    machine.setNetwork(.wifi)
+    machine.setNetwork(.wifi)
+    machine.reportLowMemory()
+    await world.run(for: .milliseconds(10))
+    #expect(
+      told.withLock { $0 } == [
+        .outputChanged, .outputChanged, .powerChanged(battery), .networkChanged(.wifi), .memoryLow,
+      ])
+    #expect(machine.outputVolume == 0.5)
+  }
+
+  /// The files of a system, in a folder of its own.
+  private final class SystemFolder {
+    let root = FileManager.default.temporaryDirectory.appendingPathComponent("koine-system-\(UUID().uuidString)")
+    deinit { try? FileManager.default.removeItem(at: root) }
+    func write(_ text: String, _ path: String) throws {
+      let file = root.appendingPathComponent(path)
+      try FileManager.default.createDirectory(
+        at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: file)
+    }
+    func remove(_ path: String) throws { try FileManager.default.removeItem(at: root.appendingPathComponent(path)) }
+  }
+
+  private static let routes = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+
+  @Test func machineReadsBatteryNetworkAndMemoryOfLinux() async throws {
+    let world = Self.makeWorld()
+    let (machine, folder) = (world.machine, SystemFolder())
+    machine.followSystem(at: folder.root.path)
+    #expect(machine.power == nil)
+    #expect(machine.network == nil, "the system does not tell")
+    try folder.write("Battery\n", "sys/class/power_supply/BAT0/type")
+    try folder.write("80\n", "sys/class/power_supply/BAT0/capacity")
+    try folder.write("Discharging\n", "sys/class/power_supply/BAT0/status")
+    try folder.write("Mains\n", "sys/class/power_supply/AC/type")
+    try folder.write("Battery\n", "sys/class/power_supply/hidpp/type")
+    try folder.write("Device\n", "sys/class/power_supply/hidpp/scope")
+    try folder.write("5\n", "sys/class/power_supply/hidpp/capacity")
+    for (name, type, state) in [("lo", "772", "unknown"), ("eth0", "1", "down"), ("wlp2s0", "1", "up")] {
+      try folder.write(type + "\n", "sys/class/net/\(name)/type")
+      try folder.write(state + "\n", "sys/class/net/\(name)/operstate")
+    }
+    try folder.write("DEVTYPE=wlan\nINTERFACE=wlp2s0\n", "sys/class/net/wlp2s0/uevent")
+    try folder.write("MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    60 kB\n", "proc/meminfo")
+    let told = watch(machine)
+    machine.followSystem(at: folder.root.path)
+    #expect(machine.power == Machine.Power(level: 0.8, state: .discharging))
+    #expect(machine.network == .wifi, "the only one that is up")
+    try folder.write("49\n", "sys/class/power_supply/BAT0/capacity")
+    try folder.write("Charging\n", "sys/class/power_supply/BAT0/status")
+    try folder.write("up\n", "sys/class/net/eth0/operstate")
+    try folder.write("DEVTYPE=wwan\n", "sys/class/net/wwan0/uevent")
+    for memory in [40, 40, 60, 40, 110, 40] {
+      try folder.write("MemTotal: 1000 kB\nMemAvailable: \(memory) kB\n", "proc/meminfo")
+      machine.followSystem(at: folder.root.path)
+    }
+    #expect(machine.power == Machine.Power(level: 0.49, state: .charging))
+    #expect(machine.network == .ethernet)
+    let routes = Self.routes + "wlp2s0\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0\n"
+    try folder.write(routes, "proc/net/route")
+    machine.followSystem(at: folder.root.path)
+    #expect(machine.network == .wifi, "it has the default route")
+    try folder.write(routes + "wwan0\t00000000\t0101A8C0\t0003\t0\t0\t50\t00000000\t0\t0\t0\n", "proc/net/route")
+    machine.followSystem(at: folder.root.path)
+    #expect(machine.network == .cellular, "its route comes first")
+    for name in ["eth0", "wlp2s0", "wwan0"] { try folder.remove("sys/class/net/\(name)") }
+    machine.followSystem(at: folder.root.path)
+    #expect(machine.network == Machine.Network.none)
+    await world.run(for: .milliseconds(10))
+    let low = told.withLock { $0.filter { $0 == .memoryLow }.count }
+    #expect(low == 2, "once for each time that memory becomes short")
+  }
+
+  @Test func machineFollowsTheSystemInRealTimeAndReadsThisOne() async throws {
+    let (folder, lane) = (SystemFolder(), DispatchQueue(label: "delivery"))
+    let machine = Machine([], delivery: Delivery(queue: lane))
+    try folder.write("1\n", "sys/class/net/eth0/type")
+    try folder.write("up\n", "sys/class/net/eth0/operstate")
+    let changes = machine.events()
+    machine.followSystem(at: folder.root.path)
+    try folder.write("down\n", "sys/class/net/eth0/operstate")
+    var seen: [Machine.Event] = []
+    for await change in changes {
+      seen.append(change)
+      if seen.count == 2 { break }
+    }
+    #expect(seen == [.networkChanged(.ethernet), .networkChanged(Machine.Network.none)])
+    let files = SystemFiles(root: "/")
+    let memory = try #require(files.availableMemory)
+    #expect(memory > 0 && memory <= 1)
+    #expect(files.network != nil, "Linux has at least the interface lo")
   }
 
   @Test func devicesArePluggedUnpluggedAndSelected() async throws {

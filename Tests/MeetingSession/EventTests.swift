@@ -82,6 +82,44 @@ final class EventWatcher: EventAnalyticsObserver, @unchecked Sendable {  // ever
     #expect(attributes[.meetingDurationMs] == nil, "figures of the meeting are in events about the meeting")
   }
 
+  @Test func batteryMemoryAndNetworkOfTheMachineAreInEvents() async throws {
+    let machine = environment.world.machine
+    machine.setPower(Machine.Power(level: 0.25, state: .discharging))
+    machine.setNetwork(.wifi)
+    let reporter = Reporter()
+    let session = World.$current.withValue(environment.world) {
+      DefaultMeetingSession(
+        configuration: App.configuration("Ana"), logger: Quiet(), eventReporterFactory: reporter)
+    }
+    session.audioVideo.addEventAnalyticsObserver(observer: watcher)
+    try session.audioVideo.start()
+    await environment.run()
+    let attributes = try #require(watcher[.meetingStartRequested])
+    #expect((attributes[.batteryLevel] as? NSNumber)?.floatValue == 0.25)
+    #expect(attributes[.batteryState] as? BatteryState == .discharging)
+    #expect(attributes[.networkConnectionType] as? NetworkConnectionType == .wifi)
+    machine.setPower(Machine.Power(level: 1, state: .full))
+    machine.setNetwork(.cellular)
+    machine.setNetwork(.cellular)
+    machine.reportLowMemory()
+    await environment.run()
+    #expect(!watcher.names.contains(.appMemoryLow), "it goes into the history and to the reporter only")
+    let history = session.audioVideo.getMeetingHistory().map(\.meetingHistoryEventName)
+    #expect(history.suffix(2) == [.networkConnectionTypeChanged, .appMemoryLow])
+    #expect((reporter.attribute(.batteryLevel, of: .appMemoryLow) as? NSNumber)?.floatValue == 1)
+    #expect(reporter.attribute(.batteryState, of: .appMemoryLow) as? BatteryState == .full)
+    #expect(
+      reporter.attribute(.networkConnectionType, of: .networkConnectionTypeChanged) as? NetworkConnectionType
+        == .cellular)
+    session.audioVideo.stop()
+    await environment.run()
+    machine.reportLowMemory()
+    await environment.run()
+    #expect(
+      session.audioVideo.getMeetingHistory().last?.meetingHistoryEventName == .meetingEnded,
+      "after the meeting the machine is not watched")
+  }
+
   @Test func lostConnectionSendsDroppedSignalingAndReconnection() async throws {
     let app = app()
     try app.audioVideo.start()

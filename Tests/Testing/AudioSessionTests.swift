@@ -134,6 +134,11 @@ import Testing
     await room.until("Ana's loudspeaker is silent") { room.speaker.isSilent }
     room.machine(of: "Ana").setOutputVolume(0.5)
     await room.until("Ana hears Bea again") { beaIsHeard }
+    room.machine(of: "Ana").setOutputMuted(true)
+    await room.until("the mute switch silences her loudspeaker") { room.speaker.isSilent }
+    #expect(session.outputVolume == 0.5)
+    room.machine(of: "Ana").setOutputMuted(false)
+    await room.until("Ana hears Bea again") { beaIsHeard }
     withExtendedLifetime(app) {}
   }
 }

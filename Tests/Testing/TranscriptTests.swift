@@ -49,6 +49,93 @@ import VideoSDKRTC
     await room.until("Ana reads it") { ana.transcript.last?.text == "five" && ana.transcript.last?.isFinal == true }
   }
 
+  @Test func findingsReachChimesObserversWithTheirTimes() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7))
+    let bea = try await room.join("Bea")
+    let watcher = MeetingTranscriptWatcher()
+    let meeting = try room.enter(as: "Cleo") { try watcher.join(room.credential(.meetingSession, for: "Cleo")) }
+    try await room.startTranscription(region: "eu-central-1")
+    await room.until("the transcriber listens") { room.isTranscribed("Bea") }
+    let findings = SpeechFindings(
+      entities: [.init("Ana Lopez", type: "NAME", category: "PII", confidence: 0.75)],
+      languages: [.init("en-US", score: 0.9), .init("es-US", score: 0.1)], filteredWords: ["damn"], stableAfter: 2)
+    bea.says("call Ana Lopez, [laughter] damn!", findings)
+    await room.until("Cleo reads it") { watcher.results.last?.isPartial == false }
+    let final = try #require(watcher.results.last)
+    let languages = try #require(final.languageIdentification)
+    #expect(languages.map(\.languageCode) == ["en-US", "es-US"])
+    #expect(languages.map(\.score) == [0.9, 0.1])
+    let alternative = try #require(final.alternatives.first)
+    #expect(alternative.items.map(\.content) == ["call", "Ana", "Lopez", ",", "[laughter]", "damn", "!"])
+    #expect(
+      alternative.items.map(\.type) == [
+        .pronunciation, .pronunciation, .pronunciation, .punctuation, .unknown, .pronunciation, .punctuation,
+      ])
+    #expect(alternative.items.map(\.vocabularyFilterMatch) == [false, false, false, false, false, true, false])
+    #expect(alternative.items.map(\.stable) == Array(repeating: true, count: 7))
+    let entity = try #require(alternative.entities?.first)
+    #expect(alternative.entities?.count == 1)
+    #expect(entity.content == "Ana Lopez")
+    #expect(entity.type == "NAME")
+    #expect(entity.category == "PII")
+    #expect(entity.confidence == 0.75)
+    #expect(entity.startTimeMs - final.startTimeMs == 300)
+    #expect(entity.endTimeMs - final.startTimeMs == 900)
+    // A partial result has the entities that are complete in it, and tells which words will stay.
+    let partials = watcher.results.filter(\.isPartial).compactMap(\.alternatives.first)
+    #expect(partials.map { $0.entities?.count ?? 0 } == [0, 0, 1, 1, 1])
+    #expect(partials.map { $0.items.filter { $0.stable == true }.count } == [0, 0, 1, 2, 4])
+    #expect(watcher.statuses.map(\.transcriptionRegion) == ["eu-central-1"])
+    #expect(watcher.statuses.first?.transcriptionConfiguration.contains(#""Region":"eu-central-1""#) == true)
+    withExtendedLifetime(meeting) {}
+  }
+
+  @Test func failedTranscriberIsInterruptedAndResumedForChimesObservers() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7))
+    let (ana, bea) = (try await room.join("Ana"), try await room.join("Bea"))
+    let watcher = MeetingTranscriptWatcher()
+    let meeting = try room.enter(as: "Cleo") { try watcher.join(room.credential(.meetingSession, for: "Cleo")) }
+    #expect(!room.failTranscriber(of: "Bea"), "the room is not transcribed yet")
+    try await room.startTranscription()
+    await room.until("the transcriber listens") { room.isTranscribed("Bea") }
+    let failed = room.now
+    #expect(room.failTranscriber(of: "Bea", failedRestarts: 1))
+    await room.until("Cleo learns it") { watcher.statuses.last?.type == .interrupted }
+    #expect(!room.isTranscribed("Bea"))
+    #expect(room.isTranscribed("Cleo"), "other participants are transcribed nevertheless")
+    #expect(watcher.statuses.last?.message == "the test lets the transcriber fail")
+    await room.until("it runs again") { watcher.statuses.last?.type == .resumed }
+    #expect(room.now - failed >= .seconds(3), "1 s before the attempt that fails, 2 s before the next")
+    #expect(room.now - failed < .seconds(4))
+    #expect(watcher.statuses.map(\.type) == [.started, .interrupted, .resumed])
+    #expect(bea.says("here again"))
+    await room.until("Ana reads it") { ana.transcript.last?.isFinal == true }
+    withExtendedLifetime(meeting) {}
+  }
+
+  @Test func transcriberThatKeepsFailingIsGivenUp() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7))
+    let bea = try await room.join("Bea")
+    let watcher = MeetingTranscriptWatcher()
+    let meeting = try room.enter(as: "Cleo") { try watcher.join(room.credential(.meetingSession, for: "Cleo")) }
+    try await room.startTranscription()
+    await room.until("the transcriber listens") { room.isTranscribed("Bea") }
+    room.failTranscriber(of: "Bea", failedRestarts: 100)
+    await room.run(for: .seconds(60))
+    #expect(watcher.statuses.map(\.type) == [.started, .interrupted, .failed])
+    #expect(!room.isTranscribed("Bea"))
+    bea.mute()
+    await room.until("all open microphones are transcribed") { watcher.statuses.last?.type == .resumed }
+    bea.unmute()
+    await room.until("the transcriber fails again") { watcher.statuses.last?.type == .failed }
+    room.failTranscriber(of: "Cleo")
+    await room.until("Cleo's transcriber fails") { watcher.statuses.last?.type == .interrupted }
+    try await room.stopTranscription()
+    await room.run(for: .seconds(5))
+    #expect(watcher.statuses.last?.type == .stopped, "no session is started after the end")
+    withExtendedLifetime(meeting) {}
+  }
+
   @Test func unknownLanguageIsRefused() async throws {
     let room = try await TestRoom()
     _ = try await room.join("Bea")
@@ -201,6 +288,26 @@ private struct Caption: Hashable {
         Caption(
           speaker: speaker.attendeeId, name: speaker.externalUserId, text: best.transcript, isFinal: !result.isPartial))
     }
+  }
+}
+
+/// Chime's transcripts as they come.
+@MainActor private final class MeetingTranscriptWatcher: @preconcurrency TranscriptEventObserver {
+  private(set) var results: [TranscriptResult] = []
+  private(set) var statuses: [TranscriptionStatus] = []
+
+  /// - Returns: the app, which the test keeps.
+  func join(_ credential: MeetingCredential) throws -> MeetingApp {
+    let app = try MeetingApp(
+      createMeeting: Data(credential.createMeetingJSON.utf8), createAttendee: Data(credential.createAttendeeJSON.utf8))
+    app.session.audioVideo.addRealtimeTranscriptEventObserver?(observer: self)
+    try app.session.audioVideo.start()
+    return app
+  }
+
+  func transcriptEventDidReceive(transcriptEvent: any TranscriptEvent) {
+    if let status = transcriptEvent as? TranscriptionStatus { statuses.append(status) }
+    if let transcript = transcriptEvent as? Transcript { results += transcript.results }
   }
 }
 

@@ -210,10 +210,10 @@ public final class MediaDiagnosticValues: NSObject, @unchecked Sendable {  // co
   public var isSpeakerNotFunctioning: Bool? { self[.isSpeakerNotFunctioning] }
   /// Another program has the sound.
   public var isSpeakerBusy: Bool? { self[.isSpeakerBusy] }
-  /// Always nil: the machine has no such switch.
-  public var isSpeakerMuted: Bool? { nil }
-  /// Always nil: the machine has no volume.
-  public var isSpeakerVolumeZero: Bool? { nil }
+  /// The machine's loudspeaker is muted (`Machine.setOutputMuted`).
+  public var isSpeakerMuted: Bool? { self[.isSpeakerMuted] }
+  /// The volume of the machine's loudspeaker is zero (`Machine.setOutputVolume`).
+  public var isSpeakerVolumeZero: Bool? { self[.isSpeakerVolumeZero] }
   /// No loudspeaker is plugged in.
   public var isNoSpeakerDevicesAvailable: Bool? { self[.isNoSpeakerDevicesAvailable] }
   /// The muted microphone hears speech.
@@ -246,10 +246,8 @@ public protocol MediaDiagnosticsDelegate: NSObjectProtocol {
     _ mediaDiagnostics: MediaDiagnostics, didChangeIsSpeakerNotFunctioning args: DiagnosticFlagChangedEventArgs)
   func mediaDiagnostics(
     _ mediaDiagnostics: MediaDiagnostics, didChangeIsSpeakerBusy args: DiagnosticFlagChangedEventArgs)
-  /// Never called: the machine has no such switch.
   func mediaDiagnostics(
     _ mediaDiagnostics: MediaDiagnostics, didChangeIsSpeakerMuted args: DiagnosticFlagChangedEventArgs)
-  /// Never called: the machine has no volume.
   func mediaDiagnostics(
     _ mediaDiagnostics: MediaDiagnostics, didChangeIsSpeakerVolumeZero args: DiagnosticFlagChangedEventArgs)
   func mediaDiagnostics(
@@ -360,6 +358,8 @@ public final class MediaDiagnostics: NSObject, @unchecked Sendable {  // everyth
   enum Flag: String {
     case isSpeakerNotFunctioning
     case isSpeakerBusy
+    case isSpeakerMuted
+    case isSpeakerVolumeZero
     case isNoSpeakerDevicesAvailable
     case isSpeakingWhileMicrophoneIsMuted
     case isNoMicrophoneDevicesAvailable
@@ -404,6 +404,12 @@ public final class MediaDiagnostics: NSObject, @unchecked Sendable {  // everyth
     case .isSpeakerBusy:
       delegate?.mediaDiagnostics(self, didChangeIsSpeakerBusy: args)
       events.onIsSpeakerBusyChanged?(args)
+    case .isSpeakerMuted:
+      delegate?.mediaDiagnostics(self, didChangeIsSpeakerMuted: args)
+      events.onIsSpeakerMutedChanged?(args)
+    case .isSpeakerVolumeZero:
+      delegate?.mediaDiagnostics(self, didChangeIsSpeakerVolumeZero: args)
+      events.onIsSpeakerVolumeZeroChanged?(args)
     case .isNoSpeakerDevicesAvailable:
       delegate?.mediaDiagnostics(self, didChangeIsNoSpeakerDevicesAvailable: args)
       events.onIsNoSpeakerDevicesAvailableChanged?(args)

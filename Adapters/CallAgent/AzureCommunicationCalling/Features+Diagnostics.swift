@@ -85,6 +85,12 @@ public final class LocalUserDiagnosticsCallFeature: CallFeature, @unchecked Send
     mediaDiagnostics.raise(.isCameraPermissionDenied, machine.permission(.camera) == .denied)
     if machine.permission(.microphone) == .denied { mediaDiagnostics.raise(.isMicrophoneNotFunctioning, true) }
     if machine.isInterrupted { setBusy(true) }
+    readOutput(of: machine)
+  }
+
+  private func readOutput(of machine: Machine) {
+    mediaDiagnostics.raise(.isSpeakerMuted, machine.isOutputMuted)
+    mediaDiagnostics.raise(.isSpeakerVolumeZero, machine.outputVolume == 0)
   }
 
   private func countDevices(of machine: Machine) {
@@ -114,6 +120,8 @@ public final class LocalUserDiagnosticsCallFeature: CallFeature, @unchecked Send
     case .interruptionEnded: setBusy(false)
     case .mediaServicesLost: setAudioFailure(true)
     case .mediaServicesReset: setAudioFailure(false)
+    case .outputChanged: readOutput(of: machine)
+    case .powerChanged, .networkChanged, .memoryLow: break
     case .permissionChanged(.camera, let permission):
       mediaDiagnostics.raise(.isCameraPermissionDenied, permission == .denied)
     case .permissionChanged(.microphone, let permission):

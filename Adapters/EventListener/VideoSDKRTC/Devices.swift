@@ -24,7 +24,7 @@ extension Meeting {
       notifyListeners { $0.onError(error: device.kind == .camera ? .ERROR_GET_VIDEO_MEDIA : .ERROR_GET_AUDIO_MEDIA) }
     case .plugged, .unplugged, .routeChanged, .interruptionBegan, .interruptionEnded, .mediaServicesLost,
       .mediaServicesReset, .permissionChanged,
-      .wentToBackground, .cameToForeground:
+      .wentToBackground, .cameToForeground, .outputChanged, .powerChanged, .networkChanged, .memoryLow:
       break
     }
   }

@@ -28,6 +28,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var observation: Observation?
     /// The local participant waits for admission, and no participant has decided yet.
     var hasToAsk = false
+    /// The state of the transcription that listeners were told last.
+    var transcription = TranscriptionState.TRANSCRIPTION_STOPPED
     /// The local participant's available bitrate is too low.
     var isLimited = false
     var microphone: LocalStream?

@@ -78,8 +78,13 @@ extension Meeting {
   }
 
   func transcriptionChanged(to new: RoomTranscription) {
-    let state = TranscriptionState(new.state)
-    notifyListeners { $0.onTranscriptionStateChanged(state: state) }
+    let present = TranscriptionState(new.state)
+    let hasChanged = state.withLock { state in
+      defer { state.transcription = present }
+      return state.transcription != present
+    }
+    // The style has no word for another language, or for an interruption.
+    if hasChanged { notifyListeners { $0.onTranscriptionStateChanged(state: present) } }
   }
 
   func transcribed(_ segment: TranscriptSegment, in session: Session) {

@@ -74,7 +74,7 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
     case .interruptionBegan: logger.info(msg: "the audio session was interrupted")
     case .interruptionEnded: logger.info(msg: "the audio session goes on")
     case .routeChanged, .permissionChanged, .wentToBackground, .cameToForeground, .mediaServicesLost,
-      .mediaServicesReset:
+      .mediaServicesReset, .outputChanged, .powerChanged, .networkChanged, .memoryLow:
       break
     }
   }

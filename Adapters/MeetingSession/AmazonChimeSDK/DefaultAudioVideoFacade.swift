@@ -25,6 +25,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     var isPoor = false
     /// Observers of transcripts were notified of a start and of no end.
     var isTranscribed = false
+    var transcriptionIsInterrupted = false
     var unsent: [Koine.DataMessage] = []
     var reportsSources = false
     /// Keeps the facade from `stop()` to the end: observers are told of it even if the app releases its session at once.

@@ -50,10 +50,13 @@ public final class DefaultEventAnalyticsController: EventAnalyticsController, @u
   /// - Returns: the event's attributes, completed.
   private func record(_ name: MeetingHistoryEventName, _ attributes: [AnyHashable: Any]) -> [AnyHashable: Any] {
     let timestamp = environment.timestampMs
+    let machine = environment.machine
+    let power = machine.power
     var all: [EventAttributeName: Any] = [
-      .timestampMs: timestamp, .batteryState: BatteryState.unknown, .lowPowerModeEnabled: false,
-      .networkConnectionType: NetworkConnectionType.unknown,
+      .timestampMs: timestamp, .batteryState: BatteryState(power?.state), .lowPowerModeEnabled: false,
+      .networkConnectionType: NetworkConnectionType(machine.network),
     ]
+    if let power { all[.batteryLevel] = NSNumber(value: Float(power.level)) }
     state.withLock { state in
       state.history.append(MeetingHistoryEvent(meetingHistoryEventName: name, timestampMs: timestamp))
       all[.appState] = state.appState
@@ -117,7 +120,10 @@ public final class DefaultEventAnalyticsController: EventAnalyticsController, @u
     case .cameToForeground: change(to: .foreground, .active)
     case .interruptionBegan: publishEvent(name: .audioInterruptionBegan, attributes: [:], notifyObservers: false)
     case .interruptionEnded: publishEvent(name: .audioInterruptionEnded, attributes: [:], notifyObservers: false)
-    case .plugged, .unplugged, .routeChanged, .permissionChanged, .failed, .mediaServicesLost, .mediaServicesReset:
+    case .memoryLow: publishEvent(name: .appMemoryLow, attributes: [:], notifyObservers: false)
+    case .networkChanged: publishEvent(name: .networkConnectionTypeChanged, attributes: [:], notifyObservers: false)
+    case .plugged, .unplugged, .routeChanged, .permissionChanged, .failed, .mediaServicesLost, .mediaServicesReset,
+      .outputChanged, .powerChanged:
       break
     }
   }
@@ -128,6 +134,32 @@ public final class DefaultEventAnalyticsController: EventAnalyticsController, @u
       state.withLock { $0.appState = new }
       publishEvent(name: .appStateChanged, attributes: [:], notifyObservers: false)
     }
+  }
+}
+
+extension BatteryState {
+  fileprivate init(_ state: Machine.Power.State?) {
+    self =
+      switch state {
+      case .charging: .charging
+      case .discharging: .discharging
+      case .full: .full
+      case .unknown, nil: .unknown
+      }
+  }
+}
+
+extension NetworkConnectionType {
+  fileprivate init(_ network: Machine.Network?) {
+    self =
+      switch network {
+      case .wifi?: .wifi
+      case .cellular?: .cellular
+      case .ethernet?: .wiredEthernet
+      case .other?: .other
+      case Machine.Network.none?: .none
+      case nil: .unknown
+      }
   }
 }
 

@@ -15,11 +15,9 @@ public enum EventName: Int, CaseIterable, CustomStringConvertible, Sendable {
   case contentShareIceGatheringCompleted
   case contentShareStartRequested, contentShareStarted, contentShareStopped, contentShareFailed
   case appStateChanged
-  /// Never sent: a machine reports no shortage of memory.
   case appMemoryLow
   case voiceFocusEnabled, voiceFocusDisabled, voiceFocusEnableFailed, voiceFocusDisableFailed
   case audioInterruptionBegan, audioInterruptionEnded, videoInterruptionBegan, videoInterruptionEnded
-  /// Never sent: a machine has no types of network connections.
   case networkConnectionTypeChanged
   case unknown
 
@@ -106,9 +104,9 @@ public enum EventAttributeName: Int, CaseIterable, CustomStringConvertible, Send
   case contentShareError
   /// An `AppState`.
   case appState
-  /// Never set: machines report no battery.
+  /// An `NSNumber` with a `Float`, 0 (empty) to 1 (full). Set if the machine has a battery (`Machine.power`).
   case batteryLevel
-  /// A `BatteryState`: always `unknown`.
+  /// A `BatteryState`.
   case batteryState
   /// A `VoiceFocusError`.
   case voiceFocusError
@@ -122,7 +120,7 @@ public enum EventAttributeName: Int, CaseIterable, CustomStringConvertible, Send
   case iceGatheringDurationMs
   /// From the attempt to connect to the open connection, in milliseconds.
   case signalingOpenDurationMs
-  /// A `NetworkConnectionType`: always `unknown`.
+  /// A `NetworkConnectionType`.
   case networkConnectionType
 
   public var description: String {

@@ -22,7 +22,7 @@ public protocol TranscriptEvent {}
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/TranscriptionStatusType.html)
 public enum TranscriptionStatusType: Int, CustomStringConvertible, Sendable {
-  /// `interrupted` and `resumed` are not reported here: the transcript service is where the room is.
+  /// `interrupted`: the transcriber of at least one attendee has failed, and is started again. `resumed`: all of them run again.
   case unknown, started, interrupted, resumed, stopped, failed
   public var description: String {
     ["unknown", "started", "interrupted", "resumed", "stopped", "failed"][rawValue]
@@ -36,11 +36,11 @@ public final class TranscriptionStatus: TranscriptEvent, Sendable {
   public let type: TranscriptionStatusType
   /// In milliseconds since 1970.
   public let eventTimeMs: Int64
-  /// Empty here: a room has no region.
+  /// As the app's back end has named it (`TranscriptionService.start(_:language:region:completion:)`); empty if it has named none.
   public let transcriptionRegion: String
   /// JSON in the form of the vendor's `TranscriptionConfiguration`, with the language.
   public let transcriptionConfiguration: String
-  /// Why it has failed.
+  /// Why it has failed or was interrupted.
   public let message: String?
 
   public init(
@@ -77,7 +77,7 @@ public final class TranscriptResult: Sendable {
   public let alternatives: [TranscriptAlternative]
   /// A BCP 47 tag; nil: not known.
   public let languageCode: String?
-  /// Nil here: the language is given, or the transcriber's own finding in `languageCode`.
+  /// Nil if the transcriber identifies no languages.
   public let languageIdentification: [TranscriptLanguageWithScore]?
 
   public init(
@@ -95,7 +95,7 @@ public final class TranscriptResult: Sendable {
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptAlternative.html)
 public final class TranscriptAlternative: Sendable {
   public let items: [TranscriptItem]
-  /// Nil here: no transcriber finds entities.
+  /// Nil if the transcriber has found none.
   public let entities: [TranscriptEntity]?
   /// The whole text.
   public let transcript: String
@@ -105,7 +105,7 @@ public final class TranscriptAlternative: Sendable {
   }
 }
 
-/// Whether an item of a transcript is a word or a punctuation mark.
+/// Whether an item of a transcript is a word or a punctuation mark. A sound that is no speech is `unknown`.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/TranscriptItemType.html)
 public enum TranscriptItemType: Int, CaseIterable, CustomStringConvertible, Sendable {
@@ -123,9 +123,9 @@ public final class TranscriptItem: Sendable {
   public let endTimeMs: Int64
   public let attendee: AttendeeInfo
   public let content: String
-  /// False here: no vocabulary is filtered.
+  /// Whether the transcriber is to filter the word.
   public let vocabularyFilterMatch: Bool
-  /// Nil here: partial results are not stabilised.
+  /// Whether later results keep the item as it is; nil: the transcriber does not tell.
   public let stable: Bool?
   /// 0...1; nil: not known.
   public let confidence: Double?
@@ -140,7 +140,7 @@ public final class TranscriptItem: Sendable {
   }
 }
 
-/// A name, a number or another entity in a text. For apps' own tests: no transcriber here finds any.
+/// A name, a number or another entity in a text.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptEntity.html)
 public final class TranscriptEntity: Sendable {
@@ -159,7 +159,7 @@ public final class TranscriptEntity: Sendable {
   }
 }
 
-/// A language with its probability. For apps' own tests.
+/// A language with its probability.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptLanguageWithScore.html)
 public final class TranscriptLanguageWithScore: Sendable {
@@ -207,18 +207,29 @@ extension DefaultAudioVideoFacade {
       defer { state.isTranscribed = isActive }
       return state.isTranscribed != isActive
     }
-    if hasChanged { notifyOfTranscription(isActive ? .started : .stopped, new.language) }
+    if hasChanged { notifyOfTranscription(isActive ? .started : .stopped, new) }
+    let isInterrupted = isActive && new.interruption != nil
+    let wasInterrupted = state.withLock { state in
+      defer { state.transcriptionIsInterrupted = isInterrupted }
+      return state.transcriptionIsInterrupted
+    }
+    guard isActive, isInterrupted != wasInterrupted else { return }
+    notifyOfTranscription(isInterrupted ? .interrupted : .resumed, new, new.interruption)
   }
 
   func transcriptionFailed(_ failure: Failure, in session: Session) {
-    notifyOfTranscription(.failed, session.transcription.language, failure.message)
+    notifyOfTranscription(.failed, session.transcription, failure.message)
   }
 
-  private func notifyOfTranscription(_ type: TranscriptionStatusType, _ language: String, _ message: String? = nil) {
-    let settings = language.isEmpty ? [:] : ["LanguageCode": language]
-    let json = try? JSONSerialization.data(withJSONObject: ["EngineTranscribeSettings": settings])
+  private func notifyOfTranscription(
+    _ type: TranscriptionStatusType, _ transcription: RoomTranscription, _ message: String? = nil
+  ) {
+    var settings: [String: String] = [:]
+    if !transcription.language.isEmpty { settings["LanguageCode"] = transcription.language }
+    if !transcription.region.isEmpty { settings["Region"] = transcription.region }
+    let json = try? JSONSerialization.data(withJSONObject: ["EngineTranscribeSettings": settings], options: .sortedKeys)
     let status = TranscriptionStatus(
-      type: type, eventTimeMs: environment.timestampMs, transcriptionRegion: "",
+      type: type, eventTimeMs: environment.timestampMs, transcriptionRegion: transcription.region,
       transcriptionConfiguration: json.map { String(decoding: $0, as: UTF8.self) } ?? "", message: message)
     transcriptObservers.notify { $0.transcriptEventDidReceive(transcriptEvent: status) }
   }
@@ -227,12 +238,19 @@ extension DefaultAudioVideoFacade {
     let attendee =
       roster.info(of: segment.participant)
       ?? AttendeeInfo(attendeeId: segment.participant, externalUserId: segment.participant)
+    let entities = segment.entities.map {
+      TranscriptEntity(
+        type: $0.type, content: $0.text, category: $0.category, confidence: $0.confidence,
+        startTimeMs: milliseconds($0.start), endTimeMs: milliseconds($0.end))
+    }
+    let languages = segment.languages.map { TranscriptLanguageWithScore(languageCode: $0.language, score: $0.score) }
     let alternative = TranscriptAlternative(
-      items: items(of: segment, by: attendee), transcript: segment.text, entities: nil)
+      items: items(of: segment, by: attendee), transcript: segment.text, entities: entities.isEmpty ? nil : entities)
     let result = TranscriptResult(
       resultId: segment.id, channelId: nil, isPartial: !segment.isFinal, startTimeMs: milliseconds(segment.start),
       endTimeMs: milliseconds(segment.end), alternatives: [alternative],
-      languageCode: segment.language.isEmpty ? nil : segment.language, languageIdentification: nil)
+      languageCode: segment.language.isEmpty ? nil : segment.language,
+      languageIdentification: languages.isEmpty ? nil : languages)
     let transcript = Transcript(results: [result])
     transcriptObservers.notify { $0.transcriptEventDidReceive(transcriptEvent: transcript) }
   }
@@ -249,15 +267,25 @@ extension DefaultAudioVideoFacade {
         TranscriptWord(text: String($0), start: segment.start, end: segment.end)
       } : segment.words
     return words.flatMap { word in
-      let marks = String(word.text.reversed().prefix { $0.isPunctuation }.reversed())
-      let parts: [(TranscriptItemType, String)] = [
-        (.pronunciation, String(word.text.dropLast(marks.count))), (.punctuation, marks),
-      ]
-      return parts.filter { !$0.1.isEmpty }.map { type, content in
+      return word.parts.filter { !$0.1.isEmpty }.map { type, content in
         TranscriptItem(
           type: type, startTimeMs: milliseconds(word.start), endTimeMs: milliseconds(word.end), attendee: attendee,
-          content: content, vocabularyFilterMatch: false, stable: nil, confidence: word.confidence)
+          content: content, vocabularyFilterMatch: word.matchesFilter && type == .pronunciation, stable: word.isStable,
+          confidence: word.confidence)
       }
+    }
+  }
+}
+
+extension TranscriptWord {
+  /// The items of which the word consists: a word without a kind may have a mark at its end.
+  fileprivate var parts: [(TranscriptItemType, String)] {
+    switch kind {
+    case .punctuation: return [(.punctuation, text)]
+    case .sound: return [(.unknown, text)]
+    case .word, nil:
+      let marks = String(text.reversed().prefix { $0.isPunctuation }.reversed())
+      return [(.pronunciation, String(text.dropLast(marks.count))), (.punctuation, marks)]
     }
   }
 }

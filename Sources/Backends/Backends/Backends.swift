@@ -8,9 +8,11 @@ public enum Backends {
   private static let configured = Lock<World?>(nil)
   private static let registered = Lock<[String: @Sendable (String) throws -> any Backend]>([:])
   private static let fromEnvironment = Result { () throws(BackendAddressError) in
-    try World(
+    let world = try World(
       backend: backend(at: ProcessInfo.processInfo.environment["KOINE_BACKEND"] ?? "embedded"),
       machine: Machine.ofProcess)
+    world.machine.followSystem()
+    return world
   }
 
   /// The world that entry objects made from now on live in, unless they are made inside `World.$current.withValue`.

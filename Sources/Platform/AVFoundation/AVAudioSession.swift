@@ -301,7 +301,9 @@ public final class AVAudioSession: NSObject, Sendable {
     case .mediaServicesReset:
       change(byApp: false) { $0.reset() }
       post(Self.mediaServicesWereResetNotification, [:])
-    case .plugged, .unplugged, .routeChanged, .permissionChanged, .failed, .wentToBackground, .cameToForeground: break
+    case .plugged, .unplugged, .routeChanged, .permissionChanged, .failed, .wentToBackground, .cameToForeground,
+      .outputChanged, .powerChanged, .networkChanged, .memoryLow:
+      break
     }
   }
 
