@@ -33,11 +33,12 @@ def check(context):
         until("Ana's app is in the room", lambda: app.says("onMeetingJoined()"))
         call("POST", "/recordings/start", roomId=room)
         until("Ana's app reports the recording", lambda: app.says("onRecordingStateChanged(state: RECORDING_STARTED)"))
+        until("the file has media", lambda: [file for file in folder.rglob("*.part") if file.stat().st_size > 1_000])
         call("POST", "/recordings/end", roomId=room)
         until("Ana's app reports the recording's end", lambda: app.says("onRecordingStateChanged(state: RECORDING_STOPPED)"))
 
         def files():
-            return [file for file in folder.rglob("*") if file.suffix in (".webm", ".mp4") and file.stat().st_size > 1_000]
+            return [file for file in folder.rglob("*") if file.suffix == ".webm" and file.stat().st_size > 1_000]
 
         until("the file is complete", files)
         expect(not list(folder.rglob("*.part")), "a file that is not complete")
