@@ -271,6 +271,10 @@ extension CallScreen: @preconcurrency RemoteParticipantDelegate {
     trace("didChangeMuteState \(participant.displayName) \(participant.isMuted)")
   }
 
+  func remoteParticipant(_ participant: RemoteParticipant, didChangeRole args: PropertyChangedEventArgs) {
+    trace("didChangeRole of \(participant.displayName) \(participant.callParticipantRole)")
+  }
+
   func remoteParticipant(_ participant: RemoteParticipant, didChangeState args: PropertyChangedEventArgs) {
     trace("didChangeState \(participant.displayName) \(participant.state)")
   }

@@ -97,6 +97,7 @@ def check(context):
     until("the attendee may speak", lambda: "microphone" in context.rooms.member(made.id, ben)["permissions"])
     expect("screen" not in context.rooms.member(made.id, ben)["permissions"], "an attendee may share its screen")
     until("Ben's app reports its new role", lambda: apps["ben"].says("didChangeRole attendee"), 1)
+    until("Ana's app reports Ben's new role", lambda: apps["ana"].says("didChangeRole of Guest attendee"), 1)
     rooms.add_or_update_participants(
         room_id=made.id, participants=[RoomParticipant(communication_identifier=lone, role=ParticipantRole.COLLABORATOR)])
     until("the collaborator may share", lambda: "screen" in context.rooms.member(made.id, ben)["permissions"])
