@@ -120,7 +120,9 @@ final class CallScreen: UIViewController, SampleScreen {
   }
 
   private func text(_ error: (any Error)?) -> String {
-    (error as? TokenError).map { "\($0)" } ?? error?.localizedDescription ?? "unknown"
+    (error as? TokenError).map { "\($0)" } ?? (error as NSError?).map {
+      "\($0.localizedDescription) (error \($0.code))"
+    } ?? "unknown"
   }
 
   // MARK: What keys and scripts do
@@ -231,6 +233,7 @@ extension CallScreen: @preconcurrency CallAgentDelegate {
     trace("didUpdateCalls +\(args.addedCalls.count) -\(args.removedCalls.count)")
     guard let removed = args.removedCalls.first else { return }
     let reason = removed.callEndReason
+    trace("callEndReason \(reason.code), subcode \(reason.subcode)")
     if reason.code != 0 { problem = "the call ended with code \(reason.code), subcode \(reason.subcode)" }
     callEnded()
   }
@@ -238,6 +241,10 @@ extension CallScreen: @preconcurrency CallAgentDelegate {
 
 extension CallScreen: @preconcurrency CallDelegate {
   func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) { trace("didChangeState \(call.state)") }
+
+  func call(_ call: Call, didChangeRole args: PropertyChangedEventArgs) {
+    trace("didChangeRole \(call.callParticipantRole)")
+  }
 
   func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {
     for participant in args.addedParticipants {
@@ -262,6 +269,10 @@ extension CallScreen: @preconcurrency RemoteParticipantDelegate {
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) {
     trace("didChangeMuteState \(participant.displayName) \(participant.isMuted)")
+  }
+
+  func remoteParticipant(_ participant: RemoteParticipant, didChangeRole args: PropertyChangedEventArgs) {
+    trace("didChangeRole of \(participant.displayName) \(participant.callParticipantRole)")
   }
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeState args: PropertyChangedEventArgs) {

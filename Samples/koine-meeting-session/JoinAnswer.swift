@@ -19,8 +19,8 @@ struct JoinAnswer {
     self.attendee = CreateAttendeeResponse(attendee: attendee)
   }
 
-  /// Both answers in a file each, or, where there is only one file, both in it, as the vendor's demo server says it and
-  /// `koine token meeting-session` prints it.
+  /// Both answers in a file each, or, where there is only one file, both in it, as back ends answer their apps and `koine token
+  /// meeting-session` prints it.
   init(meeting: String, attendee: String?) throws(SampleExit) {
     if let attendee {
       self.meeting = try Self.read(CreateMeetingResponse.self, from: meeting)
@@ -35,6 +35,22 @@ struct JoinAnswer {
     struct Info: Decodable {
       let Meeting: CreateMeetingResponse
       let Attendee: CreateAttendeeResponse
+
+      /// The vendor's demo server nests the whole answers. Other back ends have the meeting and the attendee themselves.
+      init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Member.self)
+        let (meeting, attendee) = (Member.Meeting, Member.Attendee)
+        if let nested = try? members.nestedContainer(keyedBy: Member.self, forKey: meeting), nested.contains(meeting) {
+          Meeting = try members.decode(CreateMeetingResponse.self, forKey: meeting)
+          Attendee = try members.decode(CreateAttendeeResponse.self, forKey: attendee)
+        } else {
+          Meeting = CreateMeetingResponse(meeting: try members.decode(AmazonChimeSDK.Meeting.self, forKey: meeting))
+          Attendee = CreateAttendeeResponse(
+            attendee: try members.decode(AmazonChimeSDK.Attendee.self, forKey: attendee))
+        }
+      }
+
+      private enum Member: CodingKey { case Meeting, Attendee }
     }
     let JoinInfo: Info
   }

@@ -14,7 +14,7 @@ ENVIRONMENT = ROOT / ".build-python"
 # The versions with which the facts in Docs/backends.md were found.
 PACKAGES = [
     "boto3==1.44.5", "awscli==1.46.3", "azure-communication-identity==1.5.0", "azure-communication-rooms==1.2.0", "aiohttp",
-    "requests", "PyJWT", "cryptography",
+    "requests", "PyJWT", "cryptography", "flask==3.1.3",
 ]
 
 
@@ -45,6 +45,10 @@ def expect_equal(value, expected, text):
         raise Failed(f"{text}: {value!r}, expected {expected!r}")
 
 
+# The different cases in which an SDK has raised its typed exception: operation, exception, code.
+typed_exceptions = set()
+
+
 def expect_error(kind, call, *arguments, code=None, status=None, **members):
     """Expects that a call of an SDK raises its typed exception, and returns that."""
     try:
@@ -61,8 +65,48 @@ def expect_error(kind, call, *arguments, code=None, status=None, **members):
                 expect_equal(getattr(error, "status_code", None), status, "the status")
             if code is not None:
                 expect_equal(getattr(getattr(error, "error", None), "code", None), code, "the error's code")
+        operation = getattr(error, "operation_name", None) or getattr(call, "__name__", "?")
+        typed_exceptions.add((operation, type(error).__name__, code_of(error)))
         return error
     raise Failed(f"{kind.__name__} is not raised; the answer is {answer!r}")
+
+
+def code_of(error):
+    """The vendor's code in an exception of botocore or azure-core."""
+    response = getattr(error, "response", None)
+    return response["Error"]["Code"] if isinstance(response, dict) else getattr(getattr(error, "error", None), "code", None)
+
+
+def expect_refused(context, api, call):
+    """Expects that each operation that the table of an API says is refused raises the error that the row says.
+
+    `call` takes the row and calls the operation by an SDK, or returns None where no SDK has it. Returns the number of the calls.
+    """
+    count = 0
+    for row in context.tables[api].rows_that(status="refused"):
+        wanted = row["error"].split(" ", 1)[1]
+        try:
+            if call(row) is None:
+                continue
+        except Exception as error:  # pylint: disable=broad-except
+            code = code_of(error)
+            expect_equal(code, wanted, f"{row['operation']}: {error!r}")
+            count += 1
+        else:
+            raise Failed(f"{row['operation']} is not refused")
+    return count
+
+
+def expect_left(app, text, exit_code, who):
+    """Expects that an app reports how its stay has ended within 1 s, and ends within 4 s."""
+    until(f"{who}'s app reports '{text}'", lambda: app.says(text), 1)
+    expect_equal(app.wait(4), exit_code, f"the exit code of {who}'s app")
+
+
+def expect_not_admitted(app, text, why):
+    """Expects that an app reports why it has been refused, and exits with the code of a failure."""
+    expect_equal(app.wait(20), 69, f"the exit code of an app: {why}")
+    expect(app.says(text), f"{why}: no '{text}' in {app.log}")
 
 
 def until(text, condition, seconds=20):
@@ -139,14 +183,18 @@ class App:
 class Context:
     """One served room server, and where its APIs are reached."""
 
-    def __init__(self, programs, endpoint, backend, credentials_file, rooms, out, is_short):
+    def __init__(self, programs, endpoint, backend, credentials_file, rooms, out, is_short, recorder=None):
         self.programs, self.endpoint, self.backend = programs, endpoint, backend
         self.credentials_file, self.credentials = credentials_file, json.loads(credentials_file.read_text())
         self.rooms, self.out, self.is_short = rooms, out, is_short
-        self.counted = 0
+        self.counted, self.steps = 0, {}
+        self.recorder, self.tables = recorder, recorder.tables if recorder else {}
 
     def step(self, text):
         self.counted += 1
+        self.steps[text] = self.counted
+        if self.recorder is not None:
+            self.recorder.step = self.counted
         print(f"  {text}", flush=True)
 
     def app(self, program, *options, name):

@@ -6,26 +6,24 @@ import subprocess
 import sys
 import time
 
-import boto3
 import jwt
 from botocore.exceptions import ClientError
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives import serialization
 
-from context import Failed, expect, expect_equal, expect_error, until
+import chime_meetings
+from context import Failed, expect, expect_equal, expect_error, expect_left, expect_not_admitted, expect_refused, typed_exceptions, until
 
 
-def client(context):
-    key = context.credentials["aws"][0]
-    return boto3.client(
-        "ivs-realtime", endpoint_url=context.endpoint, region_name="us-east-1", aws_access_key_id=key["accessKeyId"],
-        aws_secret_access_key=key["secretAccessKey"])
+def client(context, service="ivs-realtime", **config):
+    return chime_meetings.client(context, service, **config)
 
 
 class CommandLine:
     """The AWS CLI, pointed here by the environment alone."""
 
     def __init__(self, context):
+        self.recorder = context.recorder
         key = context.credentials["aws"][0]
         none = str(context.out / "no-aws-configuration")
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {
@@ -42,11 +40,14 @@ class CommandLine:
         done = self.run(*words)
         if done.returncode != 0:
             raise Failed(f"aws ivs-realtime {words[0]}: {done.stderr.strip()}")
+        operation = "".join(word.capitalize() for word in words[0].split("-"))
+        self.recorder.record("ivs-realtime", operation, "AWS CLI")
         return json.loads(done.stdout) if done.stdout.strip() else {}
 
     def fails(self, code, *words):
         done = self.run(*words)
         found = done.returncode != 0 and f"({code})" in done.stderr
+        typed_exceptions.add((f"aws {words[0]}", "AWS CLI", code))
         expect(found, f"aws ivs-realtime {words[0]}: no {code}: {done.stderr.strip()}")
 
 
@@ -81,6 +82,11 @@ def check(context):
     until("Ana and Ben publish", lambda: all(
         len(context.rooms.member(room, each["participantId"])["tracks"]) >= 2 for each in (ana, ben)))
     expect_equal(context.rooms.member(room, vic["participantId"])["tracks"], [], "the tracks of a subscriber")
+    live = until("a session", lambda: ivs.get_stage(arn=arn)["stage"].get("activeSessionId"))
+    listed = {each["arn"]: each.get("activeSessionId") for each in ivs.list_stages()["stages"]}
+    expect_equal(listed, {arn: live, other: None}, "the sessions of the stages")
+    expect_equal(ivs.update_stage(arn=arn, name="tea")["stage"]["activeSessionId"], live, "the session of a renamed stage")
+    expect_equal(context.rooms.people(room), everyone, "the people on a renamed stage")
 
     context.step("sessions, participants, events")
     session = until("a session", lambda: ivs.get_stage(arn=arn)["stage"].get("activeSessionId"))
@@ -92,6 +98,8 @@ def check(context):
         return [each["userId"] for each in ivs.list_participants(**where, **filters)["participants"]]
 
     expect_equal(sorted(people()), ["ana", "ben", "vic"], "the participants")
+    connected = [each["participantId"] for each in ivs.list_participants(**where, filterByState="CONNECTED")["participants"]]
+    expect_equal(sorted(connected), context.rooms.people(room), "who is on the stage, by both")
     expect_equal(people(filterByUserId="ben"), ["ben"], "by user id")
     until("publishers are known", lambda: sorted(people(filterByPublished=True)) == ["ana", "ben"])
     expect_equal(people(filterByPublished=False), ["vic"], "who never published")
@@ -102,11 +110,9 @@ def check(context):
 
     context.step("DisconnectParticipant removes and refuses")
     ivs.disconnect_participant(stageArn=arn, participantId=ben["participantId"], reason="time is over")
-    until("Ben's app reports error 1026", lambda: apps["ben"].says("1026"), 4)
-    expect(apps["ben"].wait(4) is not None, "Ben's app does not end")
+    expect_left(apps["ben"], "the stage was lost: removed from the stage: time is over (1026)", 69, "Ben")
     late = enter(context, ben["token"], "ben-again", seconds=10)
-    expect(late.wait(20) not in (None, 0), "an app with a revoked token does not exit with an error")
-    expect(late.says("1026"), "no 1026")
+    expect_not_admitted(late, "the stage was lost: the participant has been disconnected (1026)", "a revoked token")
 
     def events():
         return [each["name"] for each in ivs.list_participant_events(**where, participantId=ben["participantId"])["events"]]
@@ -136,39 +142,62 @@ def check(context):
             "attributes": {}, "capabilities": {"allow_publish": True, "allow_subscribe": True}, "version": "1.0"}
         return jwt.encode(claims, pair, algorithm="ES384", headers={"kid": key["arn"]})
 
+    expect_equal(ivs.get_public_key(arn=key["arn"])["publicKey"], key, "the key")
+    expect_equal([each["arn"] for each in ivs.list_public_keys()["publicKeys"]], [key["arn"]], "the keys")
+    expect_error(errors.ConflictException, ivs.import_public_key, publicKeyMaterial=public, code="ConflictException", status=409)
     apps["eve"] = enter(context, signed(arn, "eve1"), "eve")
     until("Eve is on the stage", lambda: "eve1" in context.rooms.people(room))
     foreign = enter(context, signed(arn.replace("us-east-1", "eu-west-1"), "eve2"), "eve-foreign", seconds=10)
-    expect(foreign.wait(20) not in (None, 0), "a token for a stage of another region admits")
+    expect_not_admitted(foreign, "(1026)", "a token for a stage of another region")
     ivs.delete_public_key(arn=key["arn"])
     late = enter(context, signed(arn, "eve3"), "eve-again", seconds=10)
-    expect(late.wait(20) not in (None, 0), "a token of a deleted key admits")
+    expect_not_admitted(late, "(1026)", "a token of a deleted key")
+    expect("eve1" in context.rooms.people(room), "Eve has left with the key of her token")
     expect_error(errors.ResourceNotFoundException, ivs.get_public_key, arn=key["arn"])
 
     context.step("DeleteStage ends the stage for everyone")
     ivs.delete_stage(arn=arn)
-    until("Ana's app reports error 1027", lambda: apps["ana"].says("1027"), 4)
-    until("Vic's app reports error 1027", lambda: apps["vic"].says("1027"), 4)
+    for name in ["ana", "vic", "eve"]:
+        expect_left(apps[name], "(1027)", 69, name)
+    expect_equal(context.rooms.ask("show", room), None, "the room of a deleted stage")
     expect_error(errors.ResourceNotFoundException, ivs.get_stage, arn=arn, code="ResourceNotFoundException", status=404)
     late = enter(context, ana["token"], "ana-again", seconds=10)
-    expect(late.wait(20) not in (None, 0), "a token of a deleted stage admits")
-    expect(late.says("1026"), "no 1026")
+    expect_not_admitted(late, "the stage was lost: the stage has been deleted (1026)", "a token of a deleted stage")
 
     if not context.is_short:
         check_command_line(context, public)
 
     context.step("errors are the SDK's typed exceptions")
     missing = other.rsplit("/", 1)[0] + "/AAAAAAAAAAAA"
-    expect_error(errors.ResourceNotFoundException, ivs.delete_stage, arn=missing)
-    expect_error(errors.ResourceNotFoundException, ivs.create_participant_token, stageArn=missing, status=404)
+    session = "st-0123456789ABC"
+    for call, members in [
+            (ivs.get_stage, {"arn": missing}), (ivs.update_stage, {"arn": missing, "name": "x"}), (ivs.delete_stage, {"arn": missing}),
+            (ivs.create_participant_token, {"stageArn": missing}),
+            (ivs.disconnect_participant, {"stageArn": missing, "participantId": "abcdefghijkl"}),
+            (ivs.list_stage_sessions, {"stageArn": missing}), (ivs.get_stage_session, {"stageArn": other, "sessionId": session}),
+            (ivs.get_participant, {"stageArn": other, "sessionId": session, "participantId": "abcdefghijkl"}),
+            (ivs.delete_public_key, {"arn": key["arn"]})]:
+        expect_error(errors.ResourceNotFoundException, call, **members, code="ResourceNotFoundException", status=404)
+    expect_error(errors.ValidationException, ivs.list_stages, nextToken="A=", status=400)
+    expect_error(errors.ValidationException, ivs.create_participant_token, stageArn=other, attributes={"a": "b" * 1_025}, status=400)
     error = expect_error(
         errors.ValidationException, ivs.create_stage, participantTokenConfigurations=[{"attributes": {"a": "b" * 1_025}}], status=400)
     expect("1 KB" in str(error), f"the message is not shown: {error}")
     expect_error(errors.ValidationException, ivs.import_public_key, publicKeyMaterial=public.replace("MHY", "AAA"))
-    expect_error(ClientError, ivs.list_compositions, code="UnsupportedOperation", status=400)
     ivs.tag_resource(resourceArn=other, tags={"a": "1", "b": "2"})
     ivs.untag_resource(resourceArn=other, tagKeys=["b"])
     expect_equal(ivs.list_tags_for_resource(resourceArn=other)["tags"], {"a": "1"}, "the tags")
+    expect_error(errors.ResourceNotFoundException, ivs.list_tags_for_resource, resourceArn=missing, status=404)
+    stranger = client(context, "chime-sdk-meetings")
+    expect_error(ClientError, stranger.list_tags_for_resource, ResourceARN=other, code="ResourceNotFoundException", status=404)
+
+    context.step("operations that are not served are refused by name")
+    clients = {name: client(context, service, parameter_validation=False)
+               for name, service in [("compositions", "ivs-realtime"), ("more", "ivs-realtime"), ("chat", "ivschat")]}
+    arn = "arn:aws:ivschat:us-east-1:000000000000:room/abcdefghijkL"
+    count = expect_refused(context, "ivs-realtime", lambda row: (
+        chime_meetings.call_without_body(clients[row["section"]], row["operation"], arn)))
+    expect_equal(count, 21 + 17, "the operations that are refused")
 
 
 def check_command_line(context, public):

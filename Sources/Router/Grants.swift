@@ -13,6 +13,8 @@ package struct Grants: Hashable, Sendable, Codable {
   /// Attributes that the credential sets. They replace the join's attributes. The participant cannot change them, but may add
   /// others. nil: the join's attributes apply.
   package var attributes: [String: String]?
+  /// The role in the room by the owner's rules, which the others see as the attribute `RoleAttribute.name`. nil: without one.
+  package var role: String?
   /// Kinds of tracks it may publish.
   package var publish: Set<Track.Kind>
   /// Kinds of tracks it may receive.

@@ -90,6 +90,6 @@ extension Participant {
   init(_ join: Join, id: String, _ grants: Grants) {
     self.init(
       id: id, name: grants.name ?? join.name, externalUserID: grants.externalID(instead: join.externalID),
-      attributes: grants.attributes ?? join.attributes)
+      attributes: grants.attributes(of: join))
   }
 }

@@ -115,6 +115,8 @@ package struct PermissionChange: Hashable, Sendable {
   package var denied: Set<ParticipantPermission>
   /// The kinds of tracks that it receives from now on; nil: as before, or all if it may subscribe again.
   package var receive: Set<Track.Kind>?
+  /// The role that the others see from now on; nil: as before.
+  package var role: String?
 
   /// - Parameter denied: counts where a permission is in both.
   package init(allowing allowed: Set<ParticipantPermission> = [], denying denied: Set<ParticipantPermission> = []) {

@@ -45,7 +45,7 @@ struct Roster: Codable, Equatable {
       (self.resumptionKey, self.directedAfter) = (resumptionKey, directedAfter)
       name = grants.name ?? join.name
       externalID = grants.externalID(instead: join.externalID)
-      attributes = grants.attributes ?? join.attributes
+      attributes = grants.attributes(of: join)
       hasCredentialID = grants.participantID != nil
       kind = grants.participantID != nil ? grants.kind : nil
       expires = grants.validFor.map { now + $0 }
@@ -56,13 +56,13 @@ struct Roster: Codable, Equatable {
       guard isSame else { return }
       (grants, expires) = (former.grants, former.expires)
       (hasCredentialID, kind) = (former.hasCredentialID, former.kind)
-      if let given = grants.attributes { attributes.merge(given) { _, given in given } }
+      attributes = grants.given(beside: attributes)
     }
 
     /// Without those that only the former credential gave.
     fileprivate func attributes(renewedBy grants: Grants) -> [String: String] {
       let former = self.grants.attributes ?? [:]
-      return attributes.filter { former[$0.key] == nil }.merging(grants.attributes ?? [:]) { $1 }
+      return grants.given(beside: attributes.filter { former[$0.key] == nil })
     }
 
     /// As the others see it.
@@ -242,6 +242,13 @@ struct Roster: Codable, Equatable {
     updateExpiry()
   }
 
+  mutating func setRole(_ role: String, of id: Participant.ID) {
+    update(id) {
+      $0.grants.role = role
+      $0.attributes = $0.grants.given(beside: $0.attributes)
+    }
+  }
+
   /// The credential's end stays as it is.
   mutating func setPermissions(
     _ permissions: Set<ParticipantPermission>, receive: Set<Track.Kind>, of id: Participant.ID
@@ -289,7 +296,7 @@ struct Roster: Codable, Equatable {
     if let key = attributes.keys.sorted().first(where: { key in given[key].map { $0 != attributes[key] } ?? false }) {
       throw Failure(.forbidden, "“\(key)” is what the token says")
     }
-    let merged = attributes.merging(given) { _, given in given }
+    let merged = entry.grants.given(beside: attributes)
     try checkSize(of: merged, insteadOf: entry.attributes, limits)
     update(id) { $0.attributes = merged }
   }
@@ -338,5 +345,19 @@ struct Roster: Codable, Equatable {
     entry.size = entry.participant.writtenSize
     bytes += entry.size
     entries[id] = entry
+  }
+}
+
+extension Grants {
+  /// The attributes with which a participant joins: the credential's instead of its own ones, and its role.
+  func attributes(of join: Join) -> [String: String] { given(beside: attributes == nil ? join.attributes : [:]) }
+
+  /// A participant's own attributes, but for those that the credential and the rules give it.
+  fileprivate func given(beside own: [String: String]) -> [String: String] {
+    var all = own
+    all[RoleAttribute.name] = nil
+    all.merge(attributes ?? [:]) { $1 }
+    if let role { all[RoleAttribute.name] = role }
+    return all
   }
 }

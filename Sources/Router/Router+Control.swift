@@ -215,6 +215,10 @@ extension Room {
   /// `forbidden` for everything that it has lost.
   func change(_ change: PermissionChange, of member: Member, at now: Tick) {
     let (before, received) = (member.grants.permissions, member.grants.receive)
+    if let role = change.role, role != member.grants.role {
+      roster.setRole(role, of: member.id)
+      attributesChanged(of: member, at: now)
+    }
     var grants = member.grants
     grants.permissions = before.union(change.allowed).subtracting(change.denied)
     if let receive = change.receive { grants.receive = grants.canSubscribe ? receive : [] }

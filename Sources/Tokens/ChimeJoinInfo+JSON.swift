@@ -67,6 +67,14 @@ extension ChimeJoinInfo {
     }
     var JoinInfo: Info
   }
+  /// What other back ends answer: the meeting and the attendee without the answers around them.
+  private struct FlatJoinAnswer: Decodable {
+    struct Info: Decodable {
+      var Meeting: ChimeJoinInfo.Meeting
+      var Attendee: ChimeJoinInfo.Attendee
+    }
+    var JoinInfo: Info
+  }
 
   /// Makes a new attendee of a meeting.
   /// - Parameters:
@@ -113,9 +121,13 @@ extension ChimeJoinInfo {
       attendee: try decode(AttendeeAnswer.self, from: createAttendee).Attendee)
   }
 
-  /// Reads the demo server's answer; checks nothing but its form.
-  /// - Throws: `TokenError.malformed` if the text is not the JSON of that answer.
+  /// Reads the answer of the demo server, or the flat form `{"JoinInfo": {"Meeting": {…}, "Attendee": {…}}}`; checks nothing but
+  /// its form.
+  /// - Throws: `TokenError.malformed` if the text is not the JSON of such an answer.
   public static func parse(joinInfo: String) throws(TokenError) -> ChimeJoinInfo {
+    if let flat = try? decode(FlatJoinAnswer.self, from: joinInfo).JoinInfo {
+      return ChimeJoinInfo(meeting: flat.Meeting, attendee: flat.Attendee)
+    }
     let info = try decode(JoinAnswer.self, from: joinInfo).JoinInfo
     return ChimeJoinInfo(meeting: info.Meeting.Meeting, attendee: info.Attendee.Attendee)
   }

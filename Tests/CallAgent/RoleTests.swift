@@ -1,5 +1,7 @@
 import AzureCommunicationCalling
+import CrossVendorConventions
 import Koine
+import KoineEmbeddedBackend
 import KoineTokens
 import Testing
 
@@ -42,6 +44,33 @@ struct RoleTests {
     let consumer = try await join("cleo", [.subscribe])
     #expect(consumer.call.callParticipantRole == .consumer)
     #expect(presenter.call.remoteParticipants.map(\.callParticipantRole) == [.uninitialized, .uninitialized])
+  }
+
+  @Test func rolesOfOthersAreThoseThatTheBackEndGives() async throws {
+    let (ana, ben) = (try await join("ana"), try await join("ben"))
+    let other = try #require(ana.call.remoteParticipants.first)
+    #expect(other.callParticipantRole == .uninitialized)
+    let told = RoleRecorder()
+    other.delegate = told
+    other.events.onRoleChanged = { _ in told.note("event") }
+    let backend = try #require(telephone.world.backend as? EmbeddedBackend)
+    for role in ["presenter", "collaborator", "attendee", "consumer", "speaker"] {
+      backend.setRole(role, of: other.id, in: "tea")
+      await telephone.run(.milliseconds(500))
+    }
+    // A collaborator is an attendee, which is no change to an attendee.
+    let expected = ["presenter", "attendee", "consumer", "uninitialized"].flatMap { ["role of ben \($0)", "event"] }
+    #expect(told.words == expected)
+    // What a participant says of itself does not count.
+    ben.call.session.setAttributes([Convention.role: "presenter"])
+    await telephone.run(.milliseconds(500))
+    #expect(other.callParticipantRole == .uninitialized)
+    let cleo = try await join("cleo")
+    backend.setRole("consumer", of: other.id, in: "tea")
+    await telephone.run(.milliseconds(500))
+    #expect(cleo.call.remoteParticipants.first { $0.id == other.id }?.callParticipantRole == .consumer)
+    let dan = try await join("dan")
+    #expect(dan.call.remoteParticipants.first { $0.id == other.id }?.callParticipantRole == .consumer)
   }
 
   @Test func capabilitiesFollowFromTheTokensPermissions() async throws {
@@ -241,6 +270,7 @@ struct RoleTests {
 }
 
 private final class RoleRecorder: NSObject, CallDelegate, CapabilitiesCallFeatureDelegate, CallLobbyDelegate,
+  RemoteParticipantDelegate,
   @unchecked Sendable
 {
   private let heard = Lock<[String]>([])
@@ -248,6 +278,10 @@ private final class RoleRecorder: NSObject, CallDelegate, CapabilitiesCallFeatur
   func note(_ word: String) { heard.withLock { $0.append(word) } }
 
   func call(_ call: Call, didChangeRole args: PropertyChangedEventArgs) { note("role \(call.callParticipantRole)") }
+
+  func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeRole args: PropertyChangedEventArgs) {
+    note("role of \(remoteParticipant.displayName) \(remoteParticipant.callParticipantRole)")
+  }
 
   func capabilitiesCallFeature(
     _ feature: CapabilitiesCallFeature, didChangeCapabilities args: CapabilitiesChangedEventArgs

@@ -196,6 +196,24 @@ import Testing
     #expect(world.router.room(of: ana.id)?.roster["ana"]?.tracks.map(\.id.track) == ["microphone", "camera3"])
   }
 
+  @Test func othersAreNotifiedOfARole() throws {
+    let world = try makeWorld()
+    let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))
+    for client in [ana, ben] { client.forgetMessages() }
+    var change = PermissionChange(denying: [.moderate])
+    change.role = "collaborator"
+    #expect(world.execute(.grant(change, "ana", room: "room")) == .success(.done))
+    let attributes = ["a": "1", RoleAttribute.name: "collaborator"]
+    #expect(ben.messages == [.attributes(participant: "ana", attributes)])
+    world.execute(.grant(change, "ana", room: "room"))
+    #expect(ben.messages.count == 1)
+    let member = world.execute(.describe(room: "room")).room?.participants.first { $0.id == "ana" }
+    #expect(member?.attributes == attributes)
+    ben.forgetMessages()
+    world.execute(.grant(PermissionChange(allowing: [.moderate]), "ana", room: "room"))
+    #expect(ben.messages.isEmpty)
+  }
+
   @Test func deniedSubscriptionsEndAndMayBeginAgain() throws {
     let world = try makeWorld()
     let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))

@@ -163,6 +163,28 @@ struct RosterTests {
     #expect(roster["ana"]?.attributes == ["role": "host"])
   }
 
+  @Test func roleIsGivenByTheOwnersRulesOnly() throws {
+    let role = RoleAttribute.name
+    var (roster, grants) = (Roster(), Grants())
+    add("ana", to: &roster, grants: grants)
+    try roster.setAttributes([role: "presenter", "hand": "up"], of: "ana", limits: limits)
+    #expect(roster["ana"]?.attributes == ["hand": "up"])
+    roster.setRole("attendee", of: "ana")
+    #expect(roster["ana"]?.attributes == ["hand": "up", role: "attendee"])
+    try roster.setAttributes([role: "presenter"], of: "ana", limits: limits)
+    #expect(roster["ana"]?.attributes == [role: "attendee"])
+    grants.role = "consumer"
+    roster.renew("ana", grants, limit: 10, at: .zero)
+    #expect(roster["ana"]?.attributes == [role: "consumer"])
+    roster.renew("ana", Grants(), limit: 10, at: .zero)
+    #expect(roster["ana"]?.attributes == [:])
+    let join = Join(
+      room: "r", name: "ben", attributes: [role: "presenter", "hand": "up"], description: Self.description)
+    #expect(Grants().attributes(of: join) == ["hand": "up"])
+    #expect(grants.attributes(of: join) == ["hand": "up", role: "consumer"])
+    #expect(Grants(attributes: [role: "presenter"]).attributes(of: join) == [role: "presenter"])
+  }
+
   @Test func refusedAttributesChangeNothing() throws {
     var (roster, limits) = (Roster(), limits)
     (limits.attributeBytes, limits.rosterBytes) = (1_000, 1_500)

@@ -244,7 +244,15 @@ import Testing
     #expect(pass.meeting.mediaPlacement.audioFallbackURL == nil)
     #expect(pass.attendee.capabilities?.content == .send)
     #expect(try pass.admission(trusting: .anybody, at: now).expiry == nil)
-    for text in ["", "{}", "[]", #"{"JoinInfo":{}}"#] {
+    let flat = try ChimeJoinInfo.parse(
+      joinInfo: """
+        {"JoinInfo": {"Title": "t", "Meeting": {"MeetingId": "m", "MediaRegion": "us-east-1",
+          "MediaPlacement": {"AudioHostUrl": "a", "SignalingUrl": "s"}},
+         "Attendee": {"AttendeeId": "a", "ExternalUserId": "xy", "JoinToken": "j", "Name": "n"}}}
+        """)
+    #expect(flat.meeting.meetingID == "m")
+    #expect(flat.attendee.joinToken == "j")
+    for text in ["", "{}", "[]", #"{"JoinInfo":{}}"#, #"{"JoinInfo":{"Meeting":{},"Attendee":{}}}"#] {
       #expect(failure { () throws(TokenError) in _ = try ChimeJoinInfo.parse(joinInfo: text) } != nil)
     }
   }

@@ -185,6 +185,7 @@ import Testing
     let grants = try harness.verdict(user.token, room: room.id).get()
     #expect(grants.publish == Set(Track.Kind.allCases))
     #expect(!grants.canModerate)
+    #expect(grants.role == "collaborator")
   }
 
   /// An object of participants by id, each with the value.

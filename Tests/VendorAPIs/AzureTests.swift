@@ -125,6 +125,7 @@ import Testing
     #expect(!grants[1].canModerate)
     #expect(grants[2].publish == [])
     #expect(grants[2].canSubscribe)
+    #expect(grants.map(\.role) == ["presenter", "attendee", "consumer"])
     #expect(harness.refusal(users[3].token, room: room.id) == .forbidden)
 
     let body = #"{"participants":{"\#(users[0].id)":null,"\#(users[2].id)":{"role":"Presenter"},"\#(users[3].id)":{}}}"#
@@ -135,6 +136,7 @@ import Testing
     let commands = harness.takeCommands().map(\.command)
     #expect(commands.contains(.remove(users[0].id, room: room.id)))
     #expect(commands.contains(.grant(AzureRoom.Role.presenter.change, users[2].id, room: room.id)))
+    #expect(AzureRoom.Role.presenter.change.role == "presenter")
   }
 
   @Test func deletedRoomHasEnded() async throws {

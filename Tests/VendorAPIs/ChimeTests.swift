@@ -224,6 +224,30 @@ import Testing
     #expect(found == names)
   }
 
+  @Test(arguments: [
+    ("POST", "/sdk-media-capture-pipelines"), ("GET", "/sdk-media-pipelines/p-1"),
+    ("PUT", "/media-insights-pipeline-status/p-1"),
+    ("GET", "/media-pipeline-kinesis-video-stream-pools"),
+  ]) func operationOfMediaPipelinesIsNamed(method: String, path: String) async {
+    #expect(harness.apis.owns(method: method, target: path))
+    let answer = await harness.aws(method, path, method == "GET" ? "" : "{}")
+    #expect(answer.status == 400)
+    #expect(answer.header("x-amzn-ErrorType") == "UnsupportedOperation")
+    #expect(answer.text.contains(path))
+    #expect(harness.log.withLock { $0.count } == 1)
+  }
+
+  @Test(arguments: ["start", "stop"]) func transcriptionByACloudEngineIsNotServed(operation: String) async throws {
+    let meeting = try await createMeeting().meetingID
+    let answer = await harness.aws("POST", "/meetings/\(meeting)/transcription?operation=\(operation)", "{}")
+    #expect(answer.status == 400)
+    #expect(answer.header("x-amzn-ErrorType") == "UnsupportedOperation")
+  }
+
+  @Test func listMeetingsOfTheFormerAPIIsNotServed() async {
+    #expect(await harness.aws("GET", "/meetings").header("x-amzn-ErrorType") == "UnsupportedOperation")
+  }
+
   @Test func limitOfAttendeesHolds() async throws {
     let meeting = try await createMeeting("t3", #","MeetingFeatures":{"Attendee":{"MaxCount":2}}"#)
     #expect(meeting.features?.videoMaxResolution == "HD")

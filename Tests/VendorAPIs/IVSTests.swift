@@ -266,11 +266,24 @@ import Testing
     #expect(await tags("GET").text == #"{"tags":{"a":"1"}}"#)
   }
 
-  @Test func operationThatIsNotServedIsNamed() async {
-    let answer = await call("StartComposition")
+  @Test(arguments: IVSAPI.notServed.union(IVSAPI.chat).sorted()) func operationThatIsNotServedIsNamed(name: String)
+    async
+  {
+    let service = IVSAPI.chat.contains(name) ? "ivschat" : "ivs"
+    #expect(harness.apis.owns(method: "POST", target: "/\(name)"))
+    let answer = await harness.aws("POST", "/\(name)", "{}", service: service)
     #expect(answer.status == 400)
     #expect(answer.header("x-amzn-ErrorType") == "UnsupportedOperation")
-    #expect(answer.text.contains("StartComposition"))
+    #expect(answer.text.contains(name))
+    #expect(harness.log.withLock { $0.count } == 1)
+  }
+
+  @Test(arguments: ["GET", "POST", "DELETE"]) func tagsOfChatRoomsAreNotServed(method: String) async {
+    let path = "/tags/arn%3Aaws%3Aivschat%3Aus-east-1%3A000000000000%3Aroom%2FabcdefghijkL"
+    let answer = await harness.aws(method, path, method == "POST" ? "{}" : "", service: "ivschat")
+    #expect(answer.status == 400)
+    #expect(answer.header("x-amzn-ErrorType") == "UnsupportedOperation")
+    #expect(await harness.aws(method, path, service: "ivs").status == 403)
   }
 
   @Test func deletedStageStaysDeletedInALaterProcess() async throws {

@@ -23,7 +23,7 @@ extension Call {
       }
     case .streamRemoved(let stream, let owner):
       if !owner.isLocal { update(stream, of: owner, isThere: false) }
-    case .attributesChanged(let participant): held(participant)
+    case .attributesChanged(let participant): attributesChanged(of: participant)
     case .levelsChanged(let levels):
       for remote in remoteParticipants {
         if let level = levels[remote.id] { remote.setSpeaking(level > Self.speechLevel) }
@@ -54,7 +54,7 @@ extension Call {
     current.withLock { _ = $0.present.insert(participant.id) }
     tellCount()
     if [.none, .connecting, .ringing].contains(state) { change(to: .connected) }
-    held(participant)
+    attributesChanged(of: participant)
   }
 
   private func left(_ participant: Participant, _ reason: DepartureReason) {

@@ -312,9 +312,10 @@ extension Call {
     session.setAttributes(attributes)
   }
 
-  /// On the delivery queue: a remote participant has put the call on hold or resumed it.
-  func held(_ participant: Participant) {
+  /// On the delivery queue: a remote participant has put the call on hold or resumed it, or has got another role.
+  func attributesChanged(of participant: Participant) {
     guard !participant.isLocal, let remote = remote(participant.id) else { return }
+    remote.setRole(CallParticipantRole(attribute: participant.attributes[Convention.role]))
     remote.change(to: participant.attributes[Convention.hold] == nil ? .connected : .hold)
     changeHold()
   }

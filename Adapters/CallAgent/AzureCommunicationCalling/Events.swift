@@ -54,12 +54,13 @@ public final class RemoteParticipantEvents: NSObject, @unchecked Sendable {  // 
   @EventClosure public var onIsMutedChanged: ((PropertyChangedEventArgs) -> Void)?
   @EventClosure public var onIsSpeakingChanged: ((PropertyChangedEventArgs) -> Void)?
   @EventClosure public var onDisplayNameChanged: ((PropertyChangedEventArgs) -> Void)?
+  @EventClosure public var onRoleChanged: ((PropertyChangedEventArgs) -> Void)?
   @EventClosure public var onVideoStreamsUpdated: ((RemoteVideoStreamsEventArgs) -> Void)?
   @EventClosure public var onVideoStreamStateChanged: ((VideoStreamStateChangedEventArgs) -> Void)?
 
   public func removeAll() {
     (onStateChanged, onIsMutedChanged, onIsSpeakingChanged, onDisplayNameChanged) = (nil, nil, nil, nil)
-    (onVideoStreamsUpdated, onVideoStreamStateChanged) = (nil, nil)
+    (onRoleChanged, onVideoStreamsUpdated, onVideoStreamStateChanged) = (nil, nil, nil)
   }
 }
 

@@ -20,6 +20,17 @@ extension CallParticipantRole {
       permissions.contains(.moderate)
       ? .presenter : permissions.isDisjoint(with: [.microphone, .camera, .screen]) ? .consumer : .attendee
   }
+
+  /// A role as the room tells it. The vendor's SDK for iOS has no collaborator: one is an attendee that may share its screen.
+  init(attribute: String?) {
+    self =
+      switch attribute {
+      case "presenter": .presenter
+      case "collaborator", "attendee": .attendee
+      case "consumer": .consumer
+      default: .uninitialized
+      }
+  }
 }
 
 extension Call {

@@ -13,7 +13,6 @@ public protocol RemoteParticipantDelegate: NSObjectProtocol {
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs)
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeSpeakingState args: PropertyChangedEventArgs)
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeDisplayName args: PropertyChangedEventArgs)
-  /// Never called: see `RemoteParticipant.callParticipantRole`.
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeRole args: PropertyChangedEventArgs)
 }
 
@@ -51,6 +50,7 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
     var state: ParticipantState
     var isMuted = true
     var isSpeaking = false
+    var role = CallParticipantRole.uninitialized
     var streams: [IncomingVideoStream] = []
     var callEndReason = CallEndReason.normal
   }
@@ -83,8 +83,8 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
   public var incomingVideoStreams: [IncomingVideoStream] { current.withLock { $0.streams } }
   public var videoStreams: [RemoteVideoStream] { incomingVideoStreams.compactMap { $0 as? RemoteVideoStream } }
   public var callEndReason: CallEndReason { current.withLock { $0.callEndReason } }
-  /// Always `uninitialized`: a room does not tell other participants' permissions.
-  public var callParticipantRole: CallParticipantRole { .uninitialized }
+  /// The role that the back end gives the participant in a room with a roster; elsewhere `uninitialized`.
+  public var callParticipantRole: CallParticipantRole { current.withLock { $0.role } }
 
   public weak var delegate: (any RemoteParticipantDelegate)? {
     get { current.withLock { $0.delegate } }
@@ -103,6 +103,17 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
     let args = PropertyChangedEventArgs()
     delegate?.remoteParticipant(self, didChangeState: args)
     events.onStateChanged?(args)
+  }
+
+  func setRole(_ role: CallParticipantRole) {
+    let hasChanged = current.withLock { current in
+      defer { current.role = role }
+      return current.role != role
+    }
+    guard hasChanged else { return }
+    let args = PropertyChangedEventArgs()
+    delegate?.remoteParticipant(self, didChangeRole: args)
+    events.onRoleChanged?(args)
   }
 
   func rename(_ name: String) {

@@ -88,6 +88,14 @@ extension EmbeddedRouterHost {
     post { $0.router?.execute(RoomRequest(.remove(participant, room: room), by: Self.test), at: $0.loop.now) }
   }
 
+  func setRole(_ role: String, of participant: String, in room: String) {
+    var change = PermissionChange()
+    change.role = role
+    post { [change] in
+      $0.router?.execute(RoomRequest(.grant(change, participant, room: room), by: Self.test), at: $0.loop.now)
+    }
+  }
+
   func close(room: String) {
     post { $0.router?.execute(RoomRequest(.close(room: room), by: Self.test), at: $0.loop.now) }
   }

@@ -61,6 +61,10 @@ extension EmbeddedBackend {
 
   /// Removes a participant from a room.
   public func remove(_ participant: Koine.Participant.ID, from room: String) { host.remove(participant, from: room) }
+  /// Gives a participant that is in a room a role that the others see, as a back end does, without other permissions.
+  package func setRole(_ role: String, of participant: Koine.Participant.ID, in room: String) {
+    host.setRole(role, of: participant, in: room)
+  }
   /// Ends a room for all its participants.
   public func close(room: String) { host.close(room: room) }
 }

@@ -173,7 +173,8 @@ extension AzureRoom.Role {
       case .attendee: [.microphone, .camera]
       case .consumer: []
       }
-    return AdmissionRules.ParticipantRule(publish: publish, canModerate: self == .presenter)
+    return AdmissionRules.ParticipantRule(
+      publish: publish, canModerate: self == .presenter, role: rawValue.lowercased())
   }
 
   /// What a participant that is inside gets and loses with the role.
@@ -190,6 +191,7 @@ extension PermissionChange {
       allowing: mayModerate ? media.allowed.union(moderation) : media.allowed,
       denying: mayModerate ? media.denied : media.denied.union(moderation))
     receive = media.receive
+    role = rule.role
   }
 }
 

@@ -16,9 +16,15 @@ struct ChimeAPI: VendorService {
   /// The signing names of the service and of its predecessor.
   private static let services: Set<String> = ["chime"]
 
+  /// Whether the path belongs to Chime SDK Media Pipelines, which have the same signing name.
+  private static func isOfMediaPipelines(_ path: Substring) -> Bool {
+    ["/sdk-media-", "/media-insights-pipeline", "/media-pipeline-kinesis-video-stream-pools"].contains(
+      where: path.hasPrefix)
+  }
+
   func owns(method: String, target: String) -> Bool {
     let path = target.prefix { $0 != "?" }
-    if path == "/meetings" || path.hasPrefix("/meetings/") { return true }
+    if path == "/meetings" || path.hasPrefix("/meetings/") || Self.isOfMediaPipelines(path) { return true }
     return path == "/tags" && target.contains("?")
   }
 
@@ -52,6 +58,10 @@ struct ChimeAPI: VendorService {
     func ok(_ body: any Encodable) -> APIResponse { .aws(200, body, requestID: requestID) }
     let nothing = APIResponse.aws(204, nil, requestID: requestID)
     guard let path = request.segments else { throw ChimeChecks.fail("the path cannot be decoded") }
+    if Self.isOfMediaPipelines(request.path[...]) {
+      context.log("\(request.method) \(request.path) of Amazon Chime SDK Media Pipelines is not served")
+      throw AWSError(400, "UnsupportedOperation", "\(request.method) \(request.path) is not served here")
+    }
     let operation = request.parameter("operation")
     switch (request.method, path.count, path.first, path.dropFirst(2).first, operation) {
     case ("POST", 1, "meetings", nil, nil):

@@ -13,15 +13,29 @@ struct IVSAPI: VendorService {
   init(_ context: APIContext) { self.context = context }
 
   private static let services: Set<String> = ["ivs"]
+  private static let chatServices: Set<String> = ["ivschat"]
 
   /// Operations of the service that are answered with an error that names them.
-  private static let notServed: Set<String> = [
+  static let notServed: Set<String> = [
     "CreateEncoderConfiguration", "GetEncoderConfiguration", "ListEncoderConfigurations", "DeleteEncoderConfiguration",
     "CreateStorageConfiguration", "GetStorageConfiguration", "ListStorageConfigurations", "DeleteStorageConfiguration",
     "StartComposition", "GetComposition", "StopComposition", "ListCompositions", "CreateIngestConfiguration",
     "GetIngestConfiguration", "ListIngestConfigurations", "UpdateIngestConfiguration", "DeleteIngestConfiguration",
     "StartParticipantReplication", "StopParticipantReplication", "ListParticipantReplicas", "RevokeConnectionToken",
   ]
+
+  /// Operations of Amazon IVS Chat, which back ends of stages call, too.
+  static let chat: Set<String> = [
+    "CreateChatToken", "CreateLoggingConfiguration", "CreateRoom", "DeleteLoggingConfiguration", "DeleteMessage",
+    "DeleteRoom", "DisconnectUser", "GetLoggingConfiguration", "GetRoom", "ListLoggingConfigurations", "ListRooms",
+    "SendEvent", "UpdateLoggingConfiguration", "UpdateRoom",
+  ]
+
+  /// Whether a request is one of Amazon IVS Chat, which has a signing name of its own. Both services have the path of tags.
+  private static func isOfChat(_ path: String) -> Bool {
+    chat.contains(String(path.dropFirst()))
+      || path.hasPrefix("/tags/") && PercentEncoding.decode(path.dropFirst(6))?.hasPrefix("arn:aws:ivschat:") == true
+  }
 
   private static let served: Set<String> = [
     "CreateStage", "GetStage", "ListStages", "UpdateStage", "DeleteStage", "CreateParticipantToken",
@@ -34,13 +48,14 @@ struct IVSAPI: VendorService {
     if path.hasPrefix("/tags/") { return true }
     guard method == "POST", path.hasPrefix("/") else { return false }
     let operation = String(path.dropFirst())
-    return Self.served.contains(operation) || Self.notServed.contains(operation)
+    return [Self.served, Self.notServed, Self.chat].contains { $0.contains(operation) }
   }
 
   func answer(_ request: APIRequest, access: APIAccess) async -> APIResponse {
     let requestID = context.identifiers.requestID()
+    let services = Self.isOfChat(request.path) ? Self.chatServices : Self.services
     do throws(AWSRefusal) {
-      let caller = try AWSCaller.authenticate(request, for: Self.services, access: access, at: context.clock())
+      let caller = try AWSCaller.authenticate(request, for: services, access: access, at: context.clock())
       do throws(AWSError) {
         return .aws(200, try await perform(request, for: caller), requestID: requestID)
       } catch { return failure(error, requestID) }
@@ -56,6 +71,7 @@ struct IVSAPI: VendorService {
   }
 
   private func perform(_ request: APIRequest, for caller: AWSCaller) async throws(AWSError) -> any Encodable {
+    if Self.isOfChat(request.path) { throw notServed("\(request.method) \(request.path)", of: "Amazon IVS Chat") }
     if request.path.hasPrefix("/tags/") { return try await tags(request, for: caller) }
     let operation = String(request.path.dropFirst())
     switch operation {
@@ -85,10 +101,13 @@ struct IVSAPI: VendorService {
     case "DeletePublicKey":
       let key = try await publicKey((try body(request) as IVSARNRequest).arn, of: caller)
       return try await delete(key)
-    default:
-      context.log("\(operation) of Amazon IVS is not served")
-      throw AWSError(400, "UnsupportedOperation", "\(operation) is not served here")
+    default: throw notServed(operation, of: "Amazon IVS")
     }
+  }
+
+  private func notServed(_ operation: String, of service: String) -> AWSError {
+    context.log("\(operation) of \(service) is not served")
+    return AWSError(400, "UnsupportedOperation", "\(operation) of \(service) is not served here")
   }
 
   func body<Body: Decodable>(_ request: APIRequest) throws(AWSError) -> Body {

@@ -34,6 +34,8 @@ package final class AdmissionRules: Sendable {
     var replacesToken = false
     /// Whether it may remove and mute others; nil: as its token says.
     var canModerate: Bool?
+    /// Its role, for the others to see; nil: the room has no roles.
+    var role: String?
   }
 
   /// Of one user, in all rooms.
@@ -174,5 +176,6 @@ extension Grants {
       self.canModerate = canModerate
       canAdmit = canAdmit && canModerate
     }
+    role = rule.role ?? role
   }
 }
