@@ -18,6 +18,8 @@ final class RecordingJob: Sendable {
     var stage = RecorderStatus.Stage.starting
     /// In the room, and writing.
     var hasBegun = false
+    /// When the writing began.
+    var begun: Tick?
     /// Folders that were not there before.
     var made: [URL] = []
     /// It never began, or broke.
@@ -105,7 +107,8 @@ final class RecordingJob: Sendable {
       guard let self else { return }
       world.delivery.deliver { [weak self] in self?.opened() }
     }
-    state.withLock { $0.hasBegun = true }
+    let now = world.backend.scheduler.now
+    state.withLock { ($0.hasBegun, $0.begun) = (true, now) }
     if kind != Convention.livestream { started() }
     // The room reports its participants only after the recorder has joined. So the room counts as empty only if it is still empty
     // after `patience`.
@@ -212,6 +215,21 @@ final class RecordingJob: Sendable {
     let hasPlace = [.started, .playable].contains(stage)
     let words = RecorderStatus(stage, destination: hasPlace ? name : "")
     if participant == nil { state.withLock { $0.stage = stage } }
-    tell(.init(Array(words.text.utf8), as: kind, to: participant, stands: stage != .stopped, in: request.room))
+    var answer = RoomService.Answer(
+      Array(words.text.utf8), as: kind, to: participant, stands: stage != .stopped, in: request.room)
+    if stage == .stopped { answer.output = output }
+    tell(answer)
+  }
+
+  /// What has been recorded; nil before a beginning, and for a live stream.
+  private var output: RoomService.Output? {
+    guard let begun = state.withLock({ $0.begun }), let place = places.first, place.isFileURL else { return nil }
+    let isFile = kind == Convention.recording
+    let bytes = isFile ? try? FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int : nil
+    // A recording that broke may have left nothing.
+    guard !isFile || bytes != nil else { return nil }
+    return RoomService.Output(
+      url: place.absoluteString, bytes: bytes, seconds: (world.backend.scheduler.now - begun).inSeconds,
+      width: request.recordsVideo ? request.width : nil, height: request.recordsVideo ? request.height : nil)
   }
 }

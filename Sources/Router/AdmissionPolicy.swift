@@ -30,6 +30,8 @@ package struct AdmissionPolicy: Sendable {
     package var limit: Int
     /// Whether the participant that wants to enter is in the room already: it replaces itself.
     package var hasParticipant = false
+    /// The issuers (`Grants.issuer`) of the participants that have come by the name that the join asks for.
+    package var issuers: Set<String> = []
 
     package init(participants: Int, hidden: Int, contentShares: Int, waiting: Int, limit: Int) {
       (self.participants, self.hidden, self.contentShares) = (participants, hidden, contentShares)

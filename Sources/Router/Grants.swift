@@ -7,6 +7,11 @@ package struct Grants: Hashable, Sendable, Codable {
   /// The kind of credential that gives `participantID`, in its issuer's words: two kinds may name different participants alike.
   /// nil: kinds make no difference.
   package var kind: String?
+  /// The room that the credential's issuer means by the name in the join, such as a name of a back end's own; nil: the name is the
+  /// room's. The router has everything that follows happen under this name.
+  package var room: String?
+  /// The account whose back end has issued the credential, where rooms keep accounts apart (`AdmissionPolicy.RoomState.issuers`).
+  package var issuer: String?
   package var name: String?
   /// Empty: none.
   package var externalID: String?

@@ -57,10 +57,10 @@ final class Room {
   var attendant: RoomService?
   /// By the services' names: what each has answered to the last command of `RoomControl`.
   var serviceAnswers: [String: String] = [:]
+  /// The names by which participants have come.
+  private(set) var entrances: Set<String> = []
   /// Armed by `Router.settle`.
   var alarm = HeapAlarm()
-  /// `RouterConfiguration.resolveRoom`.
-  var resolve: (@Sendable (String) -> String)?
   /// Called for each event of the room, in order. Set by the router.
   var observe: (@Sendable (RoomEvent) -> Void)?
   /// Counted by `PeerTable`.
@@ -105,7 +105,8 @@ final class Room {
       isReturning: join.returningTo == epoch, limit: limits.participants, at: now)
     let member = Member(entry, client: client, slot: slot, room: self, limits: limits, at: now)
     slot.member = member
-    member.entrance = resolve?(join.room) ?? join.room
+    member.entrance = join.room
+    if !grants.isHidden { entrances.insert(join.room) }
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.insert(member, at: members.lastIndex { $0.entry.order < entry.order }.map { $0 + 1 } ?? 0)
     membersByID[id] = member
@@ -137,7 +138,9 @@ final class Room {
 
   func report(_ change: RoomEvent.Change, of member: Member) {
     guard let observe, !member.grants.isHidden else { return }
-    observe(RoomEvent(room: member.entrance, epoch: epoch, participant: member.id, change))
+    observe(
+      RoomEvent(
+        room: member.entrance, epoch: epoch, participant: member.id, issuer: member.grants.issuer, change))
   }
 
   /// Reports that a member receives tracks of another one, or none of them any longer: for its first and last of these.

@@ -8,7 +8,7 @@ import KoineSignaling
 //     {"command": "close", "room": "tea"}                                                   {"command": "closeAll"}
 //     {"command": "grant", "room": "tea", "participant": "ana", "allow": ["camera"], "deny": ["screen", "data"]}
 //     {"command": "mute", "room": "tea", "participant": "ana", "kind": "microphone"}        or "track": ID
-//     {"command": "record", "room": "tea", "recording": "file", "people": 4, "places": []}
+//     {"command": "record", "room": "tea", "recording": "file", "people": 4, "places": [], "look": []}
 //     {"command": "stopRecording", "room": "tea", "recording": "file"}
 //     {"command": "link", "rooms": ["tea", "coffee"]}
 
@@ -21,12 +21,14 @@ extension RoomCommand: Codable {
     /// In UTF-8 bytes.
     package static let place = 2_048
     package static let people = 100
+    /// Words of a recording's look.
+    package static let look = 16
   }
 
   private enum Name: String { case list, show, remove, close, closeAll, grant, mute, record, stopRecording, link }
 
   fileprivate enum CodingKeys: String, CodingKey {
-    case command, room, participant, ending, allow, deny, track, kind, recording, people, places, rooms
+    case command, room, participant, ending, allow, deny, track, kind, recording, people, places, look, rooms
   }
 
   /// - Throws: `RoomControlError` of the code `malformed`, or `DecodingError`.
@@ -79,6 +81,7 @@ extension RoomCommand: Codable {
       try fields.encode(order.kind.name, forKey: .recording)
       try fields.encode(order.people, forKey: .people)
       try fields.encode(order.places, forKey: .places)
+      if !order.look.isEmpty { try fields.encode(order.look, forKey: .look) }
     case .stopRecording(let kind, _): try fields.encode(kind.name, forKey: .recording)
     }
   }
@@ -188,6 +191,12 @@ extension KeyedDecodingContainer<RoomCommand.CodingKeys> {
         throw RoomControlError(.malformed, "“places” has an entry that is empty, too long, or of several lines")
       }
       order.places.append(place)
+    }
+    try texts(.look, limit: RoomCommand.Limits.look) { word in
+      guard !word.isEmpty, word.utf8.count <= 64, !word.contains(where: \.isWhitespace) else {
+        throw RoomControlError(.malformed, "“look” has an entry that is empty, too long, or of several words")
+      }
+      order.look.append(word)
     }
     return order
   }

@@ -168,13 +168,18 @@ package struct RecordingOrder: Hashable, Sendable {
   package var people: Int
   /// URLs. A recorder with a folder of its own does not look at places of files.
   package var places: [String]
+  /// How the recording looks, in the recorder's words, as `layout=sidebar`; none: as the recorder usually does.
+  package var look: [String]
 
-  package init(_ kind: Kind = .file, people: Int = 4, places: [String] = []) {
-    (self.kind, self.people, self.places) = (kind, people, places)
+  package init(_ kind: Kind = .file, people: Int = 4, places: [String] = [], look: [String] = []) {
+    (self.kind, self.people, self.places, self.look) = (kind, people, places, look)
   }
 
-  /// As the recorder reads it: the number of people, then the places, in lines.
-  package var payload: [UInt8] { Array(([String(people)] + places).joined(separator: "\n").utf8) }
+  /// As the recorder reads it: the number of people with the words of the look, then the places, in lines.
+  package var payload: [UInt8] {
+    let head = ([String(people)] + look).joined(separator: " ")
+    return Array(([head] + places).joined(separator: "\n").utf8)
+  }
 }
 
 package enum RoomAnswer: Hashable, Sendable {

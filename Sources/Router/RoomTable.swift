@@ -10,20 +10,12 @@ struct RoomTable {
 
   /// By names that are linked to another: the name of the room in which their participants meet.
   private var links: [String: String] = [:]
-  /// Other names of rooms, asked before the links; nil: rooms have one name each.
-  var resolve: (@Sendable (String) -> String)?
 
   /// The room to which a name leads, by any of its names.
   subscript(name: String) -> Room? { byName[self.name(of: name)] }
 
-  /// The name of the room that a client means, before links.
-  func entrance(of name: String) -> String { resolve?(name) ?? name }
-
   /// The name of the room to which a name leads.
-  func name(of name: String) -> String {
-    let resolved = entrance(of: name)
-    return links[resolved] ?? resolved
-  }
+  func name(of name: String) -> String { links[name] ?? name }
 
   /// Has the participants of all names meet in the room of the first.
   /// - Returns: the first name that has an open room of its own; nil: the names are linked.

@@ -6,10 +6,13 @@ import KoineTransport
 
 extension Router {
   func admit(_ join: Join, _ verdict: CredentialVerdict?, on client: Client, at now: Tick) {
-    switch admission(join, verdict, at: now) {
+    var join = join
+    let answer = answer(join, verdict)
+    if case .success(let grants) = answer, let room = grants.room { join.room = room }
+    switch admission(join, answer, at: now) {
     case .failure(let failure):
       outbox.post(.refused(failure), to: client.id)
-      reportRefusal(join, verdict, failure)
+      reportRefusal(join, answer, failure)
     case .success(let grants):
       let place = rooms.name(of: join.room)
       let id = grants.participantID ?? join.participantID ?? unusedID(in: place)
@@ -32,10 +35,10 @@ extension Router {
     }
   }
 
-  private func reportRefusal(_ join: Join, _ verdict: CredentialVerdict?, _ failure: Failure) {
+  private func reportRefusal(_ join: Join, _ answer: Result<Grants, Failure>, _ failure: Failure) {
     guard let report = configuration.roomEvent else { return }
     var id = join.participantID
-    if case .participant(.success(let grants)) = verdict { id = grants.participantID ?? id }
+    if case .success(let grants) = answer { id = grants.participantID ?? id }
     report(RoomEvent(room: join.room, epoch: "", participant: id ?? "", .refused(failure)))
   }
 
@@ -148,14 +151,17 @@ extension Router {
 
   // MARK: Checks of a join
 
-  private func admission(_ join: Join, _ verdict: CredentialVerdict?, at now: Tick) -> Result<Grants, Failure> {
+  /// - Parameters:
+  ///   - join: under the name of the room that its credential means.
+  ///   - known: what its credential gives.
+  private func admission(_ join: Join, _ known: Result<Grants, Failure>, at now: Tick) -> Result<Grants, Failure> {
     guard join.version == SignalingVersion.current else {
       return .failure(SignalingError.unknownVersion(join.version).failure)
     }
     guard !join.room.isEmpty, join.participantID != "" else {
       return .failure(Failure(.malformed, "a room and a participant need a name"))
     }
-    let answer = answer(join, verdict).flatMap { decided(join, $0, .join) }
+    let answer = known.flatMap { decided(join, $0, .join) }
     guard case .success(let grants) = answer else { return answer }
     if let failure = obstacle(grants) { return .failure(failure) }
     if let name = grants.participantID ?? join.participantID,
@@ -207,6 +213,7 @@ extension Router {
         participants: room.members.count - hidden, hidden: hidden,
         contentShares: room.members.count { !$0.grants.isHidden && $0.id.hasSuffix("#content") },
         waiting: lobby.knocks(at: room.name).count, limit: configuration.limits.participants)
+      state.issuers = Set(room.members.lazy.filter { $0.entrance == join.room }.compactMap(\.grants.issuer))
       state.hasParticipant = (grants.participantID ?? join.participantID).map { room.member($0) != nil } ?? false
       return state
     }
@@ -294,7 +301,6 @@ extension Router {
       peers: peers,
       outbox: outbox, random: random.fork(), epoch: epoch, now: now)
     room.observe = configuration.roomEvent
-    room.resolve = configuration.resolveRoom
     rooms.add(room)
     return room
   }

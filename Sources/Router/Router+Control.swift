@@ -42,12 +42,11 @@ extension Router: RoomControl {
       let (room, member) = try member(id, in: name, for: origin, asking: asked)
       room.remove(member, told: reason, others: .removed, at: now)
       settle(room, at: now)
-    case .close(let closed):
-      let asked = rooms.entrance(of: closed)
+    case .close(let asked):
       let name = rooms.name(of: asked)
       if origin.kind == .vendorAPI, let room = rooms[name], room.hasOtherEntrances(than: asked) {
         // A back end ends the stays that began under its own name of the room, and no others.
-        for knock in lobby.knocks(at: name) where rooms.entrance(of: knock.join.room) == asked {
+        for knock in lobby.knocks(at: name) where knock.join.room == asked {
           endWaiting(knock, .roomClosedByService)
         }
         for member in room.members where member.entrance == asked {
@@ -111,7 +110,7 @@ extension Router: RoomControl {
     _ id: Participant.ID, in name: String, for origin: CommandOrigin, asking asked: String
   ) throws(RoomControlError) -> (Room, Member) {
     let (room, member) = try member(id, in: name)
-    guard origin.kind != .vendorAPI || member.entrance == rooms.entrance(of: asked) else {
+    guard origin.kind != .vendorAPI || member.entrance == asked else {
       throw RoomControlError(.noSuchParticipant, "no participant “\(id)” has come by the name “\(asked)”")
     }
     return (room, member)

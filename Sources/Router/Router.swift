@@ -14,9 +14,6 @@ package struct RouterConfiguration: Sendable {
   package var attendant: RoomService?
   /// Called once for each command of `RoomControl`, when it has been executed or refused: for the log.
   package var commandExecuted: (@Sendable (RoomRequest, Result<RoomAnswer, RoomControlError>) -> Void)?
-  /// Other names of rooms, such as an app's own: gives the name of the room for a name that a client asks for. Tokens and rules are
-  /// for the name that the client asks for.
-  package var resolveRoom: (@Sendable (String) -> String)?
   /// Called for each event in the rooms, in order, on the router's own thread: it must return at once.
   package var roomEvent: (@Sendable (RoomEvent) -> Void)?
   /// Asked before a client opens a room: nil refuses it, anything else is released with the room.
@@ -96,13 +93,14 @@ package final class Router {
   var lobby = Lobby()
   var switchboard: Switchboard
   var random: SeededRandom
+  /// By recordings that the co-located recorder has under way: the names by which participants have come to their rooms.
+  var recordings: [Recording: Set<String>] = [:]
   private var counts = RouterStatistics()
 
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
     self.configuration = configuration
     self.random = random
     switchboard = Switchboard(outbox: outbox)
-    rooms.resolve = configuration.resolveRoom
   }
 
   deinit {

@@ -116,7 +116,6 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       let rules = apis.rules.policy
       routerConfiguration.admission = configuration.admission.map { rules.then($0) } ?? rules
       routerConfiguration.roomEvent = { apis.observe($0) }
-      routerConfiguration.resolveRoom = { apis.resolveRoom($0) }
     }
     routerConfiguration.commandExecuted = { [logger] in logger.log($0, $1) }
     routerConfiguration.attendant = configuration.attendant

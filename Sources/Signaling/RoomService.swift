@@ -31,12 +31,33 @@ public struct RoomService: Sendable {
     public var participant: String?
     /// False: only current participants get the answer. No answer stands under its name afterwards, and late joiners get none.
     public var stands: Bool
+    /// With the last report of a recording: what has been recorded. Participants do not get it.
+    public var output: Output?
 
     public init(
       _ payload: [UInt8], as name: String, to participant: String? = nil, stands: Bool = true, in room: String
     ) {
       (self.room, self.name, self.payload) = (room, name, payload)
       (self.participant, self.stands) = (participant, stands)
+    }
+  }
+
+  /// A recording that has ended.
+  public struct Output: Hashable, Sendable {
+    /// The URL of the file or playlist.
+    public var url: String
+    /// The size of the file in bytes; nil if it is not known.
+    public var bytes: Int?
+    /// How long the room was recorded, in seconds.
+    public var seconds: Double
+    /// The width of the video in pixels; nil for a recording of audio only.
+    public var width: Int?
+    /// The height of the video in pixels; nil for a recording of audio only.
+    public var height: Int?
+
+    /// Creates a description of a recording.
+    public init(url: String, bytes: Int?, seconds: Double, width: Int? = nil, height: Int? = nil) {
+      (self.url, self.bytes, self.seconds, self.width, self.height) = (url, bytes, seconds, width, height)
     }
   }
 

@@ -52,11 +52,6 @@ package final class VendorAPIs: APIService {
     self.services = services
     events = RoomEventQueue { event, time in for service in services { await service.observe(event, at: time) } }
     let rules = rules
-    rules.setNames { [weak rules] name in
-      // A name of a back end's own never hides a room that another one has made.
-      guard rules?.roomRule(name) == nil else { return name }
-      return services.lazy.compactMap { $0.roomName(for: name) }.first ?? name
-    }
     for service in services { service.accessChanged(configuration.access) }
     configuration.store.observe { change in for service in services { service.apply(change, to: rules) } }
   }
@@ -84,9 +79,6 @@ package final class VendorAPIs: APIService {
     for service in services { service.accessChanged(new) }
   }
 
-  /// The name of the room that a client means, for a name of an app's own.
-  package func resolveRoom(_ name: String) -> String { rules.name(of: name) }
-
   /// An event in the rooms. Any thread may call it; events are handled one after the other, in the order of the calls.
   package func observe(_ event: RoomEvent) { events.add(event, at: context.clock()) }
 
@@ -107,21 +99,28 @@ package final class VendorAPIs: APIService {
 
   /// Checks a join's token by what the registry knows about tokens, after `base` has accepted it. Off the network loop.
   package func authorization(after base: Authorization) -> Authorization {
-    let (services, rules) = (services, rules)
+    let services = services
     return Authorization(
       check: { join in
-        var named = join
-        named.room = rules.name(of: join.room)
         // Some tokens name the key that must have signed them by a claim of their own.
         let own = join.credential.flatMap { credential in services.lazy.compactMap { $0.keys(for: credential) }.first }
         let authorization = own.map { Authorization.tokens(trusting: .keys($0)) } ?? base
-        return authorization.check(named).flatMap { grants in
-          var grants = grants
-          for service in services {
-            if let failure = service.refusal(of: join, &grants) { return .failure(failure) }
+        var failure: Failure?
+        for names in Self.names(of: join, services) {
+          var named = join
+          named.room = names.inToken
+          switch authorization.check(named) {
+          case .failure(let refusal): failure = failure ?? refusal
+          case .success(var grants):
+            named.room = names.room
+            for service in services {
+              if let failure = service.refusal(of: named, &grants) { return .failure(failure) }
+            }
+            if names.room != join.room { grants.room = names.room }
+            return .success(grants)
           }
-          return .success(grants)
         }
+        return .failure(failure ?? Failure(.forbidden, "the token is for another room"))
       },
       checkIdentity: { register in
         base.checkIdentity(register).flatMap { known in
@@ -131,6 +130,15 @@ package final class VendorAPIs: APIService {
           return .success(known)
         }
       })
+  }
+
+  /// The room that a join means, under each name that its token may have for it, the room's own first. The names are those of the
+  /// back end that the token names. They count only with a token that is good.
+  private static func names(of join: Join, _ services: [any VendorService]) -> [(room: String, inToken: String)] {
+    guard let credential = join.credential else { return [(join.room, join.room)] }
+    let room = services.lazy.compactMap { $0.roomName(for: join.room, in: credential) }.first ?? join.room
+    let others = services.lazy.compactMap { $0.otherName(of: room, in: credential) }.first
+    return [(room, room)] + (others.map { [(room, $0)] } ?? [])
   }
 
   /// Check the tokens that the APIs make, beside the keys of the server.
@@ -182,8 +190,10 @@ protocol VendorService: Sendable {
   func whenKeysChange(_ body: @escaping @Sendable () -> Void)
   /// The keys that must have signed a token, by what it says of itself; nil: the server's keys.
   func keys(for credential: String) -> [VerificationKey]?
-  /// The room that an app means by a name of its own; nil: not known.
-  func roomName(for name: String) -> String?
+  /// The room that the back end means by a name of its own, which has signed the credential by its own account; nil: not known.
+  func roomName(for name: String, in credential: String) -> String?
+  /// The back end's own name of a room; nil: it has none.
+  func otherName(of room: String, in credential: String) -> String?
   func accessChanged(_ access: APIAccess)
 }
 
@@ -193,7 +203,8 @@ extension VendorService {
   var verificationKeys: [VerificationKey] { [] }
   func whenKeysChange(_ body: @escaping @Sendable () -> Void) {}
   func keys(for credential: String) -> [VerificationKey]? { nil }
-  func roomName(for name: String) -> String? { nil }
+  func roomName(for name: String, in credential: String) -> String? { nil }
+  func otherName(of room: String, in credential: String) -> String? { nil }
   func accessChanged(_ access: APIAccess) {}
   func answersOtherSites(method: String, target: String) -> Bool { false }
 }

@@ -22,9 +22,48 @@ import Testing
     #expect(Set(["a", "b", "c", "d"].map(table.name(of:))).count == 1)
   }
 
-  @Test func nameIsResolvedBeforeItIsLinked() {
-    var table = table(["tea", "room-1"])
-    table.resolve = { $0 == "standup" ? "room-1" : $0 }
-    #expect(table.name(of: "standup") == "tea")
+  /// Of two back ends, each of which means a room of its own by “standup”.
+  private static let authorization = Authorization { join in
+    var grants = Grants.everything
+    if join.room == "standup", let issuer = join.credential { grants.room = "room-\(issuer)" }
+    grants.issuer = join.credential
+    return .success(grants)
+  }
+
+  @Test func nameThatTwoCredentialsMeanDifferentlyLeadsToTwoRoomsThatMayBeLinked() throws {
+    let events = Lock<[RoomEvent]>([])
+    let world = try World {
+      $0.authorization = Self.authorization
+      $0.roomEvent = { event in events.withLock { $0.append(event) } }
+    }
+    #expect(
+      world.router.execute(RoomRequest(.link(["tea", "room-2"]), by: .init(.test, "test")), at: world.now)
+        == .success(.done))
+    for (id, issuer) in [("ana", "1"), ("ben", "2"), ("cal", "")] {
+      let client = try world.makeClient()
+      client.join("standup", as: id, credential: issuer)
+      world.run(.milliseconds(300))
+      try #require(client.isConnected)
+    }
+    let entered = events.withLock { $0.filter { if case .joined = $0.change { true } else { false } } }
+    #expect(entered.map(\.room) == ["room-1", "room-2", "room-"])
+    #expect(entered.map(\.issuer) == ["1", "2", ""])
+    #expect(world.router.rooms.sorted.map(\.name) == ["room-", "room-1", "tea"])
+  }
+
+  @Test func policyLearnsWhoseParticipantsHaveComeByTheSameName() throws {
+    let seen = Lock<[Set<String>?]>([])
+    let world = try World {
+      $0.authorization = Self.authorization
+      $0.admission = AdmissionPolicy(decide: { question in
+        seen.withLock { $0.append(question.room?.issuers) }
+        return .admit(question.grants)
+      })
+    }
+    for (id, room, issuer) in [("ana", "tea", "1"), ("ben", "tea", "2"), ("cal", "standup", "1")] {
+      try world.makeClient().join(room, as: id, credential: issuer)
+      world.run(.milliseconds(300))
+    }
+    #expect(seen.withLock { $0 } == [nil, ["1"], nil])
   }
 }

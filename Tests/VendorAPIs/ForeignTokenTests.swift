@@ -87,25 +87,6 @@ import Testing
     }
   }
 
-  @Test func customNameNeverHidesAnotherBackEndsRoom() async throws {
-    let harness = try APIHarness()
-    let meeting = ChimeMeeting(
-      id: "01a2127b-91b1-7aab-9a60-c2db3c9d3c30", account: "1", controlRegion: "r", mediaRegion: "r", tags: [],
-      created: harness.time.withLock { $0 })
-    let registry = Registry(store: harness.store)
-    _ = try await registry.create(meeting.key, meeting)
-    var room = VideoSDKRoom(
-      id: "1", roomID: "aaaa-bbbb-cccc", apiKey: "vsdk-key", customRoomID: meeting.id,
-      created: APITime(milliseconds: 0), updated: APITime(milliseconds: 0))
-    _ = try await registry.create(room.key, room)
-    #expect(harness.apis.resolveRoom(meeting.id) == meeting.id)
-    (room.roomID, room.customRoomID) = ("dddd-eeee-ffff", "daily")
-    _ = try await registry.create(room.key, room)
-    (room.roomID, room.apiKey) = ("gggg-hhhh-iiii", "other")
-    _ = try await registry.create(room.key, room)
-    #expect(harness.apis.resolveRoom("daily") == "dddd-eeee-ffff")
-  }
-
   @Test func repeatedDeletionClosesTheRoomAgain() async throws {
     let harness = try APIHarness()
     let body = #"{"ClientRequestToken":"abc","MediaRegion":"us-east-1","ExternalMeetingId":"tea"}"#

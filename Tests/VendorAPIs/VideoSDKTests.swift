@@ -75,24 +75,6 @@ import Testing
     return try answer.decoded()
   }
 
-  private func verdict(_ token: String, room: String, as id: String? = nil) -> Result<Grants, Failure> {
-    let keys = Authorization.tokens(trusting: .keys(harness.apis.verificationKeys))
-    let join = Join(
-      room: room, credential: token, participantID: id, name: "",
-      description: PeerDescription(
-        ice: ICECredentials(ufrag: "", password: ""), fingerprint: .init(value: ""), isLite: false, setup: .active))
-    return harness.apis.authorization(after: keys).check(join).flatMap { grants in
-      switch harness.apis.rules.policy.decide(.init(occasion: .join, join: join, grants: grants, room: nil)) {
-      case .admit(let grants), .wait(let grants): return .success(grants)
-      case .refuse(let failure): return .failure(failure)
-      }
-    }
-  }
-
-  private func code(_ result: Result<Grants, Failure>) -> Failure.Code? {
-    if case .failure(let failure) = result { failure.code } else { nil }
-  }
-
   @Test func tokenWithAndWithoutBearerIsBelieved() async throws {
     let now = NumericDate(Double(harness.time.withLock { $0 }.seconds))
     let claims = Claims(apikey: "vsdk-key", roles: ["crawler"], exp: now + 600)
@@ -110,43 +92,6 @@ import Testing
     for token in wrong { #expect(try await call("GET", "/v2/rooms", token: token).status == 401, "\(token)") }
     let request = APIRequest(method: "GET", target: "/v2/rooms")
     #expect(await harness.apis.answer(request).status == 401)
-  }
-
-  @Test func roomIsCreatedFromJSONFormAndNothing() async throws {
-    #expect(try await makeRoom().roomId.split(separator: "-").map(\.count) == [4, 4, 4])
-    let json = try await makeRoom(#"{"customRoomId":"standup"}"#)
-    #expect(json.customRoomId == "standup")
-    let form = try await call(
-      "POST", "/v2/rooms", "customRoomId=standup&x=y+z", type: "application/x-www-form-urlencoded")
-    #expect(try form.decoded(Room.self).roomId == json.roomId)
-    #expect(try await call("GET", "/v2/rooms/validate/standup").decoded(Room.self).roomId == json.roomId)
-    #expect(try await call("GET", "/v2/rooms/\(json.roomId)").decoded(Room.self).id == json.id)
-    #expect(try await call("GET", "/v2/rooms/validate/none").status == 400)
-    #expect(try await call("GET", "/v2/rooms/none").status == 404)
-  }
-
-  @Test func tokenOfTheBackEndAdmitsByBothNamesOfTheRoom() async throws {
-    let room = try await makeRoom(#"{"customRoomId":"standup"}"#)
-    let own = try token(room: room.roomId, participant: "ana")
-    #expect(try verdict(own, room: room.roomId).get().participantID == "ana")
-    #expect(try verdict(own, room: "standup").get().participantID == "ana")
-    #expect(harness.apis.resolveRoom("standup") == room.roomId)
-    #expect(code(verdict(own, room: "other")) == .forbidden)
-    #expect(code(verdict(try token(apiKey: "other", room: room.roomId), room: room.roomId)) == .unauthorized)
-  }
-
-  @Test func deactivatedRoomIsClosedAndRefuses() async throws {
-    let room = try await makeRoom()
-    let answer = try await call("POST", "/v2/rooms/deactivate", #"{"roomId":"\#(room.roomId)"}"#)
-    #expect(try answer.decoded(Room.self).disabled)
-    #expect(harness.takeCommands().map(\.command) == [.close(room: room.roomId)])
-    #expect(code(verdict(try token(room: room.roomId), room: room.roomId)) == .ended)
-  }
-
-  @Test func onlyAllowedParticipantsEnter() async throws {
-    let room = try await makeRoom(#"{"allowedParticipantIds":["ana"]}"#)
-    #expect(code(verdict(try token(participant: "ana"), room: room.roomId)) == nil)
-    #expect(code(verdict(try token(participant: "ben"), room: room.roomId)) == .forbidden)
   }
 
   private func happen(_ room: String, _ id: String, _ change: RoomEvent.Change) async {
@@ -206,14 +151,6 @@ import Testing
       harness.takeCommands().map(\.command) == [
         .startRecording(RecordingOrder(.file), room: room), .stopRecording(.file, room: room),
       ])
-  }
-
-  @Test func pagesOfOtherSitesMayCall() async throws {
-    let answer = await harness.apis.answer(APIRequest(method: "OPTIONS", target: "/v2/rooms"))
-    #expect(answer.status == 204)
-    #expect(answer.header("Access-Control-Allow-Origin") == "*")
-    #expect(harness.apis.answersOtherSites(method: "POST", target: "/v2/rooms"))
-    #expect(!harness.apis.answersOtherSites(method: "POST", target: "/meetings"))
   }
 
   @Test func roomsOfAnotherKeyAreNotThere() async throws {

@@ -250,7 +250,7 @@ final class ChimeMeetingWatch: Sendable {
       switch event.change {
       case .joined: meeting.participants.insert(event.participant)
       case .left: meeting.participants.remove(event.participant)
-      case .published, .subscribed, .refused, .renewed: return
+      case .published, .subscribed, .refused, .renewed, .recorder: return
       }
       if !meeting.participants.isEmpty {
         meeting.emptySince = nil

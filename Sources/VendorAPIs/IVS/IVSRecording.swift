@@ -18,6 +18,7 @@ extension IVSAPI {
     case .refused(let failure): await refused(failure, event, at: now)
     case .renewed(let userID, let attributes, let grants, let before):
       await exchanged(userID ?? "", attributes, grants, before: before, event, at: now)
+    case .recorder: break
     }
   }
 

@@ -65,7 +65,6 @@ package final class AdmissionRules: Sendable {
 
   private let state = Lock(State())
   private let clock: @Sendable () -> APITime
-  private let names = Lock<@Sendable (String) -> String>({ $0 })
 
   init(clock: @escaping @Sendable () -> APITime) { self.clock = clock }
 
@@ -93,11 +92,6 @@ package final class AdmissionRules: Sendable {
     // A rule ends with its entity, whose key no later version uses: nothing has to be remembered.
     place = rule.map { Versioned(rule: $0, version: version) }
   }
-
-  /// Gives the rules the other names of rooms.
-  func setNames(_ resolve: @escaping @Sendable (String) -> String) { names.withLock { $0 = resolve } }
-
-  func name(of room: String) -> String { names.withLock { $0 }(room) }
 
   // MARK: Questions
 
@@ -128,8 +122,12 @@ package final class AdmissionRules: Sendable {
     var grants = question.grants
     // Recorders and other services of the server itself.
     guard !grants.isHidden else { return .admit(grants) }
-    let name = name(of: question.join.room)
+    let name = question.join.room
     let room = roomRule(name)
+    // A room that no back end has made belongs to the account whose participants are in it.
+    if room == nil, let issuer = grants.issuer, question.room?.issuers.contains(where: { $0 != issuer }) == true {
+      return .refuse(Failure(.forbidden, "the room is another account's"))
+    }
     if let room, let failure = refusal(room) { return .refuse(failure) }
     let id = question.participantID
     let isShare = id?.hasSuffix(Self.contentShare) ?? false

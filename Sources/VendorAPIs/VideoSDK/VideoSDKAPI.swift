@@ -133,7 +133,18 @@ struct VideoSDKAPI: VendorService {
       room: room.roomID, version: change.version)
   }
 
-  func roomName(for name: String) -> String? { live.roomID(ofCustom: name) }
+  private func apiKey(in credential: String) -> String? {
+    (try? JSONWebToken.uncheckedClaims(VideoSDKToken.self, in: credential))?.apiKey
+  }
+
+  /// A custom id is a name that one API key's back end has given: it means that key's room, and only for that key's tokens.
+  func roomName(for name: String, in credential: String) -> String? {
+    apiKey(in: credential).flatMap { live.roomID(of: name, for: $0) }
+  }
+
+  func otherName(of room: String, in credential: String) -> String? {
+    apiKey(in: credential).flatMap { live.customID(of: room, for: $0) }
+  }
 
   func accessChanged(_ access: APIAccess) {
     if case .credentials(let credentials) = access {
@@ -145,16 +156,15 @@ struct VideoSDKAPI: VendorService {
 
   /// A secret signs tokens of its own API key only.
   func keys(for credential: String) -> [VerificationKey]? {
-    guard let claims = try? JSONWebToken.uncheckedClaims(VideoSDKToken.self, in: credential) else { return nil }
-    return live.key(of: claims.apiKey).map { [$0] }
+    apiKey(in: credential).flatMap { live.key(of: $0) }.map { [$0] }
   }
 
-  /// A token without a room opens the rooms of its own API key, and rooms that no back end has made.
+  /// A token without a room opens the rooms of its own API key, and rooms that no back end has made. The rules keep those apart by
+  /// `issuer`, of the keys that the server has: where every token is believed, or one of the server's own, its key says nothing.
   func refusal(of join: Join, _ grants: inout Grants) -> Failure? {
-    guard let credential = join.credential,
-      let claims = try? JSONWebToken.uncheckedClaims(VideoSDKToken.self, in: credential),
-      let owner = live.apiKey(ofRoom: context.rules.name(of: join.room)), owner != claims.apiKey
-    else { return nil }
+    guard let apiKey = join.credential.flatMap({ apiKey(in: $0) }) else { return nil }
+    if live.key(of: apiKey) != nil { grants.issuer = apiKey }
+    guard let owner = live.apiKey(ofRoom: join.room), owner != apiKey else { return nil }
     return Failure(.forbidden, "the room is another API key's")
   }
 }
@@ -169,12 +179,19 @@ final class VideoSDKLiveRooms: Sendable {
 
   private struct Known: Sendable {
     var apiKey: String
+    var customID: String?
     var autoClose: VideoSDKRoom.AutoClose?
+  }
+
+  /// Two API keys may have the same custom id.
+  private struct Custom: Hashable {
+    var apiKey: String
+    var id: String
   }
 
   private struct State {
     var rooms: [String: Known] = [:]
-    var customs: [String: String] = [:]
+    var customs: [Custom: String] = [:]
     var live: [String: Live] = [:]
     var keys: [(apiKey: String, key: VerificationKey)] = []
   }
@@ -183,13 +200,23 @@ final class VideoSDKLiveRooms: Sendable {
 
   func set(_ room: VideoSDKRoom) {
     state.withLock { state in
-      state.rooms[room.roomID] = Known(apiKey: room.apiKey, autoClose: room.autoClose)
-      // Two keys may have the same custom id: apps, which join by a name only, mean the first.
-      if let custom = room.customRoomID, state.customs[custom] == nil { state.customs[custom] = room.roomID }
+      state.rooms[room.roomID] = Known(
+        apiKey: room.apiKey, customID: room.customRoomID, autoClose: room.autoClose)
+      if let custom = room.customRoomID { state.customs[Custom(apiKey: room.apiKey, id: custom)] = room.roomID }
     }
   }
 
-  func roomID(ofCustom name: String) -> String? { state.withLock { $0.customs[name] } }
+  /// The room of an API key by its id or by its custom id.
+  func roomID(of name: String, for apiKey: String) -> String? {
+    state.withLock { state in
+      state.rooms[name]?.apiKey == apiKey ? name : state.customs[Custom(apiKey: apiKey, id: name)]
+    }
+  }
+
+  func customID(of roomID: String, for apiKey: String) -> String? {
+    state.withLock { state in state.rooms[roomID].flatMap { $0.apiKey == apiKey ? $0.customID : nil } }
+  }
+
   func apiKey(ofRoom roomID: String) -> String? { state.withLock { $0.rooms[roomID]?.apiKey } }
   func live(_ roomID: String) -> Live? { state.withLock { $0.live[roomID] } }
 

@@ -109,13 +109,18 @@ extension VideoSDKAPI {
   ///   - status: of the answer if there is no such room.
   func room(_ name: String, of caller: VideoSDKCaller, missing status: Int) async throws(VideoSDKError) -> VideoSDKRoom
   {
+    func read(_ id: String) async throws(VideoSDKError) -> VideoSDKRoom? {
+      let room = try await stored { () throws(RegistryError) in
+        try await context.registry.read(VideoSDKRoom.self, VideoSDKRoom.key(id))?.value
+      }
+      return room?.apiKey == caller.apiKey ? room : nil
+    }
+    // As at the room's door: an id of the key's own room comes before a custom id of the same text.
+    if let room = try await read(name) { return room }
     let claim = try await stored { () throws(RegistryError) in
       try await context.registry.read(ChimeClaim.self, VideoSDKRoom.customKey(name, apiKey: caller.apiKey))?.value
     }
-    let room = try await stored { () throws(RegistryError) in
-      try await context.registry.read(VideoSDKRoom.self, VideoSDKRoom.key(claim?.id ?? name))?.value
-    }
-    guard let room, room.apiKey == caller.apiKey else { throw VideoSDKError(status, "Room not found") }
+    guard let claim, let room = try await read(claim.id) else { throw VideoSDKError(status, "Room not found") }
     return room
   }
 
@@ -275,7 +280,7 @@ extension VideoSDKAPI {
     switch event.change {
     case .joined(let participant): await joined(participant.id, participant.name, event.room, apiKey, at: now)
     case .left: await left(event, at: now)
-    case .published, .subscribed, .refused, .renewed: break
+    case .published, .subscribed, .refused, .renewed, .recorder: break
     }
   }
 
