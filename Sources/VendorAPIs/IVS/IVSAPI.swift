@@ -40,7 +40,9 @@ struct IVSAPI: VendorService {
   func answer(_ request: APIRequest, access: APIAccess) async -> APIResponse {
     let requestID = context.identifiers.requestID()
     do throws(AWSRefusal) {
-      let caller = try AWSCaller.authenticate(request, for: Self.services, access: access, at: context.clock())
+      let caller = try AWSCaller.authenticate(
+        request, for: Self.services, access: access,
+        at: request.signatureTime ?? context.clock())
       do throws(AWSError) {
         return .aws(200, try await perform(request, for: caller), requestID: requestID)
       } catch { return failure(error, requestID) }

@@ -64,6 +64,7 @@ package final class AdmissionRules: Sendable {
   private let state = Lock(State())
   private let clock: @Sendable () -> APITime
   private let names = Lock<@Sendable (String) -> String>({ $0 })
+  private let roomObserver = Lock<(@Sendable (String) -> Void)?>(nil)
 
   init(clock: @escaping @Sendable () -> APITime) { self.clock = clock }
 
@@ -71,6 +72,7 @@ package final class AdmissionRules: Sendable {
 
   func set(_ rule: RoomRule?, room: String, version: RegistryVersion) {
     state.withLock { Self.set(rule, version, in: &$0.rooms[room]) }
+    if rule != nil { roomObserver.withLock { $0 }?(room) }
   }
 
   func set(_ rule: ParticipantRule?, participant: Participant.ID, room: String, version: RegistryVersion) {
@@ -94,6 +96,11 @@ package final class AdmissionRules: Sendable {
 
   /// Gives the rules the other names of rooms.
   func setNames(_ resolve: @escaping @Sendable (String) -> String) { names.withLock { $0 = resolve } }
+
+  /// Calls `observer` with the name of a room whenever a back end has made or changed it, before the back end's answer.
+  package func observeRooms(_ observer: @escaping @Sendable (String) -> Void) {
+    roomObserver.withLock { $0 = observer }
+  }
 
   func name(of room: String) -> String { names.withLock { $0 }(room) }
 
