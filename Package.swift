@@ -465,8 +465,8 @@ let package = Package(
     tests(
       "TestingAPIs",
       of: [
-        "KoineTestingAPIs", "KoineTesting", "Koine", "KoineUIKit", "KoineTokens", "AzureCommunicationCalling",
-        "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
+        "KoineTestingAPIs", "KoineTesting", "Koine", "KoineUIKit", "KoineTokens", "KoineVendorAPIs",
+        "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ], swiftSettings: asAppsAre),
     .target(
       name: "LinuxCopyApp", dependencies: ["UIKit", "AVFoundation", "Combine", "CoreVideo", "KoineOS"],

@@ -132,7 +132,9 @@ public final class TestRoom: Sendable {
 
   /// The world of an app with an id that a back end has made: the one that the room was entered as, else one of the id's own.
   package func world(ofBackEndsParticipant id: Participant.ID?) -> World {
-    currentWorld ?? world(ofParticipant: id.map(People.id(of:)) ?? "")
+    let world = currentWorld ?? world(ofParticipant: id.map(People.id(of:)) ?? "")
+    if let id, let person = world.participantID { people.note(backEndID: id, of: person) }
+    return world
   }
 
   private static let malformedToken = """

@@ -66,18 +66,25 @@ final class RoomAPIs: RoomPart {
     }
     room.backend.use(EmbeddedBackend.ControlPlane(hooks: hooks, authorization: { apis.authorization(after: $0) }))
     apis.rules.observeRooms { [weak self] name in self?.register(name) }
-    for resource in credentials.azure { register(resource.resource) }
+    for resource in credentials.azure {
+      register(resource.resource) { "8:acs:\(resource.resource)_\($0)" }
+    }
     TestRoom.expectingCalls { waitForTimeout(apis) }
   }
 
   // MARK: The room
 
   /// Has objects of apps that are made for a room of a back end belong to the test room.
-  private func register(_ name: String) {
+  /// - Parameters:
+  ///   - name: the room, or the resource of users.
+  ///   - fullID: the id of a participant with an id within `name`.
+  private func register(
+    _ name: String, fullID: @escaping @Sendable (Participant.ID) -> Participant.ID = { $0 }
+  ) {
     names.withLock { names in
       guard names?.insert(name).inserted == true else { return }
       World.register(room: name) { [weak self] participant in
-        self?.room.withLock { $0.room }?.world(ofBackEndsParticipant: participant)
+        self?.room.withLock { $0.room }?.world(ofBackEndsParticipant: participant.map(fullID))
       }
     }
   }

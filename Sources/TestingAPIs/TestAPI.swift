@@ -33,6 +33,7 @@ public struct TestAPI: Sendable {
   ///
   ///     let made = try await room.api(.chime).send(.post("/meetings", #"{"ClientRequestToken":"tea", …}"#))
   /// - Throws: ``TestHTTPError`` if the room has ended.
+  @discardableResult
   nonisolated(nonsending) public func send(_ request: TestHTTPRequest) async throws -> TestHTTPResponse {
     try await apis.send(request, to: vendor)
   }
@@ -75,7 +76,7 @@ extension TestRoom {
   /// Virtual time stands still while a request is open. A closure that holds the room keeps the room from ending, with its port, unless
   /// the test has the trait `.room`: capture it `unowned`.
   /// - Parameter answer: called for each request, on no particular actor. An error that it throws is answered with status 500 and the
-  ///   error's text. After 20 s of real time the connection closes.
+  ///   error's text. After 20 s of real time the connection closes, and virtual time moves again.
   /// - Returns: the address, as `http://127.0.0.1:40123`.
   /// - Throws: an error if no port can be opened.
   public func backEnd(

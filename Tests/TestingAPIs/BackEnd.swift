@@ -46,16 +46,4 @@ struct JoinAnswer {
 
 extension TestRoom {
   static let clocks: [Time] = [.virtual(seed: 7), .real]
-
-  /// A back end that answers as the vendor's demonstration server for meetings: `POST /join?title=…&name=…`.
-  func meetingBackEnd() throws -> URL {
-    try backEnd { [unowned self] request in
-      let (title, name) = (request.query("title") ?? "", request.query("name") ?? "")
-      let create = #"{"ClientRequestToken":"\#(title)","ExternalMeetingId":"tea","MediaRegion":"us-east-1"}"#
-      let meeting = try await api(.chime).send(.post("/meetings", create))
-      let attendees = "/meetings/\(try meeting.string("Meeting", "MeetingId"))/attendees"
-      let attendee = try await api(.chime).send(.post(attendees, #"{"ExternalUserId":"\#(name)"}"#))
-      return .json(#"{"JoinInfo":{"Meeting":\#(meeting.text),"Attendee":\#(attendee.text)}}"#)
-    }
-  }
 }

@@ -83,6 +83,17 @@ import Testing
     #expect(try await room.api(.chime).send(.get("/meetings/\(meeting)")).status == 404)
   }
 
+  /// The attendee's id is the back end's, and the room knows nevertheless that the app is Ana's.
+  @Test func faultOfAPersonReachesHerApp() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7))
+    let (ana, meeting) = try await join(room, try room.meetingBackEnd())
+    let bea = try await room.join("Bea", in: meeting)
+    await room.until("they see each other") { room.screen(ana.view).shows("Bea") && bea.sees("Ana") }
+    room.cutNetwork(of: "Ana", for: .seconds(20))
+    await room.until("Ana's app drops") { ana.log.last == "dropped" || ana.log.contains("reconnecting") }
+    await room.until("Ana is back") { ana.log.last == "restarted" }
+  }
+
   @Test func roomsSideBySideDoNotMix() async throws {
     let rooms = [try await TestRoom(clock: .virtual(seed: 7)), try await TestRoom(clock: .virtual(seed: 7))]
     let urls = try rooms.map { try $0.meetingBackEnd() }

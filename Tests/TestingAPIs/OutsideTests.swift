@@ -2,6 +2,7 @@ import Foundation
 import Koine
 import KoineTestingAPIs
 import KoineTokens
+import KoineVendorAPIs
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -118,6 +119,21 @@ import Testing
     let chime = try await room.api(.chime).serve()
     #expect(chime.environment["AWS_ENDPOINT_URL_CHIME_SDK_MEETINGS"] == chime.url.absoluteString)
     #expect(chime.url.port == served.url.port)
+    // As an SDK of AWS signs, by the real time.
+    let port = try #require(chime.url.port)
+    let target = "/meetings/00000000-0000-4000-8000-000000000000"
+    var request = APIRequest(method: "GET", target: target, headers: [("Host", "127.0.0.1:\(port)")])
+    AWSSigner(accessKey: try #require(chime.keyID), secret: chime.secret, service: "chime")
+      .sign(&request, at: APITime(milliseconds: Int64(NumericDate.ofSystemClock().seconds * 1_000)))
+    let signed = Dictionary(
+      uniqueKeysWithValues: request.headers.filter { $0.name != "Host" }.map { ($0.name, $0.value) })
+    let address = try #require(URL(string: chime.url.absoluteString + target))
+    for (headers, status) in [(signed, 404), ([:], 403)] {
+      do {
+        _ = try await room.outside { try await BackEnd.load(address, headers: headers) }
+        Issue.record("there is no such meeting")
+      } catch let failure as BackEnd.Failure { #expect(failure.status == status, "\(failure.text)") }
+    }
     #expect(Set(chime.environment.keys).isSuperset(of: ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"]))
     #expect(try await room.api(.azure).serve().environment["AZURE_COMMUNICATION_KEY"]?.isEmpty == false)
   }

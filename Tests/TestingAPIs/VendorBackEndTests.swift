@@ -6,33 +6,21 @@ import Testing
 import VideoSDKRTC
 
 @MainActor @Suite(.serialized) struct VendorBackEndTests {
-  private struct StageAnswer: Decodable { let token, participantId, stageArn: String }
-
-  private func stageBackEnd(_ room: TestRoom) throws -> URL {
-    try room.backEnd { [unowned room] request in
-      let stage = try await room.api(.ivs).send(
-        .post("/CreateStage", #"{"name":"tea","participantTokenConfigurations":[{"userId":"ana"}]}"#))
-      return .json(
-        """
-        {"token":"\(try stage.string("participantTokens", "0", "token"))",
-         "participantId":"\(try stage.string("participantTokens", "0", "participantId"))",
-         "stageArn":"\(try stage.string("stage", "arn"))"}
-        """)
-    }
-  }
+  private struct StageAnswer: Decodable { let token, stageArn: String }
 
   @Test(arguments: TestRoom.clocks) func disconnectedParticipantAndDeletedStageGiveTheirErrors(
     clock: TestRoom.Time
   ) async throws {
     let room = try await TestRoom(clock: clock)
-    let url = try stageBackEnd(room)
+    let url = try room.stageBackEnd()
     let answer = try await room.outside { try await BackEnd.load(url, as: StageAnswer.self) }
     let stage = try #require(answer.stageArn.split(separator: "/").last.map(String.init))
     let bea = try await room.join("Bea", in: stage)
     let app = StageApp()
     try room.enter(as: "Ana") { try app.join(with: answer.token) }
     await room.until("they see each other") { room.screen(app.view).shows("Bea") && bea.sees("Ana") }
-    let disconnect = #"{"stageArn":"\#(answer.stageArn)","participantId":"\#(answer.participantId)","reason":"over"}"#
+    let ana = try #require(bea.session?.participants.first?.id)
+    let disconnect = #"{"stageArn":"\#(answer.stageArn)","participantId":"\#(ana)","reason":"tea is over"}"#
     #expect(try await room.api(.ivs).send(.post("/DisconnectParticipant", disconnect)).status == 200)
     await room.until("Ana's app is disconnected", within: .seconds(1)) { app.states.last == .disconnected }
     #expect(app.errors.last?.code == 1026)
@@ -50,48 +38,47 @@ import VideoSDKRTC
     #expect(second.errors.last?.code == 1027)
   }
 
-  private struct CallAnswer: Decodable { let token, userId, otherId, roomId: String }
-
-  private func callBackEnd(_ room: TestRoom) throws -> URL {
-    try room.backEnd { [unowned room] request in
-      let azure = room.api(.azure)
-      let user = try await azure.send(
-        .post("/identities?api-version=2023-10-01", #"{"createTokenWithScopes":["voip"]}"#))
-      let id = try user.string("identity", "id")
-      let other = try await azure.send(.post("/identities?api-version=2023-10-01")).string("identity", "id")
-      let roster = #"{"participants":{"\#(id)":{"role":"Presenter"},"\#(other)":{"role":"Attendee"}}}"#
-      let made = try await azure.send(.post("/rooms?api-version=2025-03-13", roster))
-      return .json(
-        """
-        {"token":"\(try user.string("accessToken", "token"))","userId":"\(id)","otherId":"\(other)",
-         "roomId":"\(try made.string("id"))"}
-        """)
+  private struct CallAnswer: Decodable {
+    struct User: Decodable {
+      struct Identity: Decodable { let id: String }
+      struct Token: Decodable { let token: String }
+      let identity: Identity
+      let accessToken: Token
     }
+    let user: User
+    let roomId: String
+    var token: String { user.accessToken.token }
+    var userId: String { user.identity.id }
+  }
+
+  /// Adds users to the roster of a room, changes their roles, or removes them.
+  private func change(_ id: String, to properties: String, in call: String, _ room: TestRoom) async throws {
+    let target = "/rooms/\(call)/participants?api-version=2025-03-13"
+    let body = #"{"participants":{"\#(id)":\#(properties)}}"#
+    let changed = try await room.api(.azure).send(.patch(target, body, type: "application/merge-patch+json"))
+    #expect(changed.status == 200, "\(changed.text)")
   }
 
   @Test(arguments: TestRoom.clocks) func roleChangesAndTheRosterEndsTheCall(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
-    let url = try callBackEnd(room)
+    let url = try room.callBackEnd()
     let answer = try await room.outside { try await BackEnd.load(url, as: CallAnswer.self) }
     let app = CallApp()
     try await room.enter(as: "Ana") {
       try await room.run { try await app.signIn(with: answer.token) }
       try await room.run { try await app.join(room: answer.roomId) }
     }
-    let bea = try await room.join("Bea", id: answer.otherId, in: answer.roomId)
+    let other = try await room.api(.azure).send(.post("/identities?api-version=2023-10-01")).string("identity", "id")
+    try await change(other, to: #"{"role":"Attendee"}"#, in: answer.roomId, room)
+    let bea = try await room.join("Bea", id: other, in: answer.roomId)
     await room.until("they see each other") { room.screen(app.view).shows("Bea") && bea.sees("Ana") }
 
-    func change(_ participant: String) async throws {
-      let target = "/rooms/\(answer.roomId)/participants?api-version=2025-03-13"
-      let body = #"{"participants":{"\#(answer.userId)":\#(participant)}}"#
-      #expect(try await room.api(.azure).send(.patch(target, body, type: "application/merge-patch+json")).status == 200)
-    }
-    try await change(#"{"role":"Consumer"}"#)
+    try await change(answer.userId, to: #"{"role":"Consumer"}"#, in: answer.roomId, room)
     let changed = room.now
     await room.until("Ana has stopped sending") { bea.session?.participants.allSatisfy { $0.tracks.isEmpty } == true }
     #expect(room.now - changed <= .seconds(1))
     #expect(app.call?.state == .connected)
-    try await change("null")
+    try await change(answer.userId, to: "null", in: answer.roomId, room)
     await room.until("Ana is out", within: .seconds(1)) { app.states.last == .disconnected }
     #expect(app.call?.callEndReason.subcode == 5000)
     #expect(!bea.isOut)
@@ -99,7 +86,7 @@ import VideoSDKRTC
 
   @Test(arguments: TestRoom.clocks) func deletedRoomEndsTheCallAndIsUnknown(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
-    let url = try callBackEnd(room)
+    let url = try room.callBackEnd()
     let answer = try await room.outside { try await BackEnd.load(url, as: CallAnswer.self) }
     let app = CallApp()
     try await room.enter(as: "Ana") {
@@ -122,11 +109,7 @@ import VideoSDKRTC
     clock: TestRoom.Time
   ) async throws {
     let room = try await TestRoom(clock: clock)
-    let url = try room.backEnd { [unowned room] request in
-      let made = try await room.api(.videoSDK).send(.post("/v2/rooms"))
-      let token = try room.credential(.eventListener, for: "Ana").token
-      return .json(#"{"token":"\#(token)","roomId":"\#(try made.string("roomId"))"}"#)
-    }
+    let url = try room.listenerBackEnd()
     let answer = try await room.outside { try await BackEnd.load(url, as: ListenerAnswer.self) }
     let bea = try await room.join("Bea", in: answer.roomId)
     VideoSDK.config(token: answer.token)
