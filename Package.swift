@@ -83,6 +83,7 @@ let package = Package(
     .library(name: "KoinePorting", targets: ["KoinePorting"]),
     // For apps
     .library(name: "KoineTesting", targets: ["KoineTesting"]),
+    .library(name: "KoineTestingAPIs", targets: ["KoineTestingAPIs"]),
     .library(name: "KoineMediaFiles", targets: ["KoineMediaFiles"]),
     .library(name: "KoineComposition", targets: ["KoineComposition"]),
     .executable(name: "koine-event-listener", targets: ["koine-event-listener"]),
@@ -309,6 +310,12 @@ let package = Package(
 
     // Layer 10
     module(
+      "TestingAPIs",
+      dependencies: [
+        "Koine", "KoineBase", "KoineEmbeddedBackend", "KoineMedia", "KoineRouter", "KoineServer", "KoineTesting",
+        "KoineTokens", "KoineVendorAPIs",
+      ]),
+    module(
       "ConformanceDrivers",
       dependencies: [
         "KoineConformanceKit", "KoineBackends", "KoineBase", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
@@ -454,6 +461,12 @@ let package = Package(
         "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo",
         "KoineReplayKit", "KoineMediaFiles", "KoineEmbeddedBackend", "AzureCommunicationCalling",
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "KoineTestSupport",
+      ], swiftSettings: asAppsAre),
+    tests(
+      "TestingAPIs",
+      of: [
+        "KoineTestingAPIs", "KoineTesting", "Koine", "KoineUIKit", "KoineTokens", "KoineVendorAPIs",
+        "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ], swiftSettings: asAppsAre),
     .target(
       name: "LinuxCopyApp", dependencies: ["UIKit", "AVFoundation", "Combine", "CoreVideo", "KoineOS"],

@@ -1,3 +1,5 @@
+import Dispatch
+
 /// Where sessions live: a way to reach rooms, with its clock, and the queue that tells the app what happened.
 ///
 /// An entry object captures its world when it is made, so tests that run side by side never share a room by accident.
@@ -78,36 +80,55 @@ public final class World: Sendable {
   ///
   /// The app's callbacks for an instant run after all work of that instant: they never run beside the
   /// world's own work, so that the order of events does not depend on threads.
-  public func run(for duration: Duration) async {
+  public func run(for duration: Duration) async { await run(for: duration, hold: nil) }
+
+  /// - Parameter hold: time moves only while no span of it is open; nil: always.
+  package func run(for duration: Duration, hold: TimeHold?) async {
     let limit = backend.scheduler.now + duration
     // What calls of the app had delivered before must not run beside the work below.
     if delivery.hasNews { await delivery.fence() }
     while true {
-      finishInstant()
+      if let hold { hold.withTurn { finishInstant() } } else { finishInstant() }
       if delivery.hasNews, await delivery.fence() { continue }
-      if !moveTime(limit: limit) { return }
+      guard let hasMoved = moveTime(limit: limit, hold: hold) else {
+        await hold?.waitForChange()
+        continue
+      }
+      if !hasMoved { return }
     }
   }
 
-  private func finishInstant() {
+  func finishInstant() {
     let scheduler = backend.scheduler
     Delivery.afterwards { while scheduler.step(until: scheduler.now, fence: {}) {} }
   }
 
-  private func moveTime(limit: Tick) -> Bool {
+  /// - Returns: false once time stands at `limit` and nothing is left to run; nil: time is held.
+  private func moveTime(limit: Tick, hold: TimeHold?) -> Bool? {
     let scheduler = backend.scheduler
-    return Delivery.afterwards { scheduler.step(until: limit) }
+    func move() -> Bool? {
+      hold?.isHeld == true ? nil : Delivery.afterwards { scheduler.step(until: limit) }
+    }
+    return if let hold { hold.withTurn(move) } else { move() }
   }
 
   /// The same for code that is not async, called on the thread that serves the delivery queue: `serve` lets that queue
   /// run until what it is given is true.
-  package func run(for duration: Duration, serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
+  package func run(
+    for duration: Duration, hold: TimeHold? = nil, serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void
+  ) {
     let limit = backend.scheduler.now + duration
     if delivery.hasNews { _ = delivery.fence(serve) }
     while true {
-      finishInstant()
+      if let hold { hold.withTurn { finishInstant() } } else { finishInstant() }
       if delivery.hasNews, delivery.fence(serve) { continue }
-      if !moveTime(limit: limit) { return }
+      guard let hasMoved = moveTime(limit: limit, hold: hold) else {
+        let isNextTurn = Lock(false)
+        DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(500)) { isNextTurn.withLock { $0 = true } }
+        serve { isNextTurn.withLock { $0 } }
+        continue
+      }
+      if !hasMoved { return }
     }
   }
 

@@ -112,11 +112,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     routerConfiguration.limits.resumeGrace = resumeGrace
     routerConfiguration.authorization = .fromVerdicts
     routerConfiguration.admission = configuration.admission
-    if let apis {
-      let rules = apis.rules.policy
-      routerConfiguration.admission = configuration.admission.map { rules.then($0) } ?? rules
-      routerConfiguration.roomEvent = { apis.observe($0) }
-    }
+    apis?.hooks.apply(to: &routerConfiguration)
     routerConfiguration.commandExecuted = { [logger] in logger.log($0, $1) }
     routerConfiguration.attendant = configuration.attendant
     routerConfiguration.roomPermit = { [weak self] client in self?.roomPermit(for: client) }

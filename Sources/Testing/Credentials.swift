@@ -107,15 +107,22 @@ public struct ListenerCredential: Sendable, Hashable {
   public let participantID: String
 }
 
+extension ListenerCredential {
+  /// The API key of all test rooms.
+  package static let apiKey = "test"
+  /// The secret of `apiKey`.
+  package static let secret = "a secret that all test rooms share"
+}
+
 extension CredentialKind<ListenerCredential> {
   /// A token of the event-listener style, valid for an hour.
   public static var eventListener: Self {
     Self { room, person in
       let now = NumericDate.ofSystemClock()
       let token = VideoSDKToken(
-        apiKey: "test", permissions: [.join, .moderate], issued: now, expires: now + 3_600)
+        apiKey: ListenerCredential.apiKey, permissions: [.join, .moderate], issued: now, expires: now + 3_600)
       return ListenerCredential(
-        token: try token.signed(with: try SigningKey(secret: Array("a secret of the test rooms' own".utf8) + [0, 0])),
+        token: try token.signed(with: try SigningKey(secret: Array(ListenerCredential.secret.utf8))),
         meetingID: room.id, participantID: room.participantID(of: person))
     }
   }

@@ -20,6 +20,8 @@ final class People: Sendable {
     /// Ids of persons with an app that a credential admitted, and of persons that the room was entered as.
     var apps: Set<String> = []
     var entered: Set<String> = []
+    /// By person's id: the participant ids that back ends have made for the person's apps.
+    var backEndIDs: [String: Set<String>] = [:]
     var objectsWithoutContext = 0
   }
 
@@ -114,6 +116,10 @@ final class People: Sendable {
 
   func noteApp(of id: String) { state.withLock { _ = $0.apps.insert(id) } }
   func noteEntry(of id: String) { state.withLock { _ = $0.entered.insert(id) } }
+  func note(backEndID id: String, of person: String) {
+    state.withLock { _ = $0.backEndIDs[person, default: []].insert(id) }
+  }
+  func backEndIDs(of person: String) -> [String] { state.withLock { $0.backEndIDs[person, default: []].sorted() } }
   func noteObjectWithoutContext() { state.withLock { $0.objectsWithoutContext += 1 } }
 
   /// Names of persons with apps that have objects of the process instead of the room's.

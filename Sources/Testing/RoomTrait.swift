@@ -18,6 +18,8 @@ public struct RoomTrait: TestTrait, SuiteTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     let room = try await TestRoom(clock: clock, network: network, media: media)
+    // A back end's closure that holds the room would keep it for good.
+    defer { room.endParts() }
     let saving = Lock<[Task<Void, Never>]>([])
     let watch = IssueHandlingTrait.compactMapIssues { issue in
       if room.delivery.isCurrent {

@@ -5,15 +5,16 @@ extension TestRoom {
   /// - Parameters:
   ///   - camera: nil: none.
   ///   - id: nil: the name in small letters.
+  ///   - roomID: a room that a back end has made on this room's server, such as a meeting or a stage; nil: the room's own.
   /// - Throws: why they were not let in; `.alreadyJoined` if they are in the room.
   @discardableResult
   public func join(
     _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone, id: Participant.ID? = nil,
-    attributes: [String: String] = [:]
+    attributes: [String: String] = [:], in roomID: String? = nil
   ) async throws -> Person {
     try refuseSecond(name, id)
     let person = meet(name, camera: camera, microphone: microphone, id: id, attributes: attributes)
-    try await finish(try person.enter(self.id, as: person.id), "\(name) has not got into the room")
+    try await finish(try person.enter(roomID ?? self.id, as: person.id), "\(name) has not got into the room")
     return person
   }
 
@@ -23,11 +24,11 @@ extension TestRoom {
   @discardableResult
   public func join(
     _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone, id: Participant.ID? = nil,
-    attributes: [String: String] = [:]
+    attributes: [String: String] = [:], in roomID: String? = nil
   ) throws -> Person {
     try refuseSecond(name, id)
     let person = meet(name, camera: camera, microphone: microphone, id: id, attributes: attributes)
-    let outcome = try person.enter(self.id, as: person.id)
+    let outcome = try person.enter(roomID ?? self.id, as: person.id)
     let end = now + Self.patience
     while !outcome.isKnown, now < end { run(for: .milliseconds(5)) }
     guard outcome.isKnown else { throw TestRoomTimeout(description: "\(name) has not got into the room") }

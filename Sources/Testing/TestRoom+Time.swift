@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 public import Koine
 
@@ -14,8 +15,9 @@ extension TestRoom {
   /// Lets `duration` pass. Virtual time moves from deadline to deadline, after all work of the main queue has run.
   public func run(for duration: Duration) async {
     if isVirtual {
+      checkThatTimeCanMove()
       strayCalls.runBegan()
-      await timekeeper.run(for: duration)
+      await timekeeper.run(for: duration, hold: timeHold)
       strayCalls.runEnded()
     } else {
       try? await RoomClock(scheduler, delivery).sleep(for: duration)
@@ -27,8 +29,9 @@ extension TestRoom {
   @available(*, noasync)
   public func run(for duration: Duration) {
     if isVirtual {
+      checkThatTimeCanMove()
       strayCalls.runBegan()
-      timekeeper.run(for: duration, serve: MainQueue.serve)
+      timekeeper.run(for: duration, hold: timeHold, serve: MainQueue.serve)
       strayCalls.runEnded()
     } else {
       MainQueue.serve(for: duration)
@@ -61,6 +64,7 @@ extension TestRoom {
         return false
       }
       await run(for: min(.milliseconds(10), end - now))
+      if mustPace { await Self.pause() }
     }
     return true
   }
@@ -85,7 +89,20 @@ extension TestRoom {
   private static let idleLimit = 50
 
   /// Virtual time only: there is a pending deadline or callback.
-  private var canChange: Bool { !isVirtual || scheduler.nextDeadline != nil || delivery.hasNews }
+  private var canChange: Bool { !isVirtual || scheduler.nextDeadline != nil || delivery.hasNews || isReachable }
+
+  /// Whether the room has a port, by which an app's request may come at any time.
+  private var isReachable: Bool { parts.withLock { $0.values.contains { $0.isReachable } } }
+
+  /// An app's request is on its way in real time. If virtual time moved as fast as it can, a wait for what the request brings about
+  /// would be over before the request arrives. So `until` moves it at most 50 times as fast as real time in a room with a port.
+  private var mustPace: Bool { isVirtual && isReachable }
+
+  private static func pause() async {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(200)) { continuation.resume() }
+    }
+  }
 
   /// Waits until `condition` holds, from a synchronous test on the main thread. If it does not within `limit`, the test fails here.
   /// - Throws: the error of `condition`.
@@ -105,6 +122,7 @@ extension TestRoom {
         return false
       }
       run(for: min(.milliseconds(10), end - now))
+      if mustPace { MainQueue.serve(for: .microseconds(200)) }
     }
     return true
   }

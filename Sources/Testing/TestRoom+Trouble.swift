@@ -6,7 +6,10 @@ import KoineSimulatedNetwork
 
 extension TestRoom {
   /// The ids that a participant of this name can have in this room. The id depends on the style of the participant's app.
-  private func ids(of name: String) -> [String] { [people.entry(named: name).id, identity(of: name)] }
+  private func ids(of name: String) -> [String] {
+    let id = people.entry(named: name).id
+    return [id, identity(of: name)] + people.backEndIDs(of: id)
+  }
 
   /// For messages about tests that fail.
   private func record(_ text: String, of name: String? = nil) { journal.add(text, of: name ?? "everybody", at: now) }

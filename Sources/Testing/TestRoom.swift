@@ -44,7 +44,7 @@ public final class TestRoom: Sendable {
   public let media: Media
   /// When the room was made, on its clock.
   public let start: Tick
-  let scheduler: Scheduler
+  package let scheduler: Scheduler
   let delivery: Delivery
   let stamps: StampedMedia?
   /// A world that belongs to no person. The room advances virtual time with it.
@@ -54,6 +54,10 @@ public final class TestRoom: Sendable {
   let journal = EventJournal()
   let transcriber = TestTranscriber()
   let transcripts: TranscriptionService?
+  /// Holds virtual time while code waits for something outside of the room.
+  package let timeHold = TimeHold()
+  /// Parts of further modules that live as long as the room, such as its HTTP APIs.
+  let parts = Lock<[ObjectIdentifier: any RoomPart]>([:])
   private let recorder: Recorder?
   /// Calls from threads of the app's own while time moves: they make the order of events depend on the machine.
   let strayCalls = StrayCalls()
@@ -114,14 +118,23 @@ public final class TestRoom: Sendable {
     FailureWatch.opened(self)
     World.register(room: id) { [weak self] participant in
       guard let self else { return nil }
-      guard let participant else {
-        // An app without an id is the person's that the room was entered as.
-        if let current = World.current, current.backend === backend { return current }
-        return world(ofParticipant: "")
-      }
+      guard let participant else { return currentWorld ?? world(ofParticipant: "") }
       people.noteApp(of: participant)
       return world(ofParticipant: participant)
     }
+  }
+
+  /// An app without an id of this room is the person's that the room was entered as; nil outside of `enter`.
+  private var currentWorld: World? {
+    guard let current = World.current, current.backend === backend else { return nil }
+    return current
+  }
+
+  /// The world of an app with an id that a back end has made: the one that the room was entered as, else one of the id's own.
+  package func world(ofBackEndsParticipant id: Participant.ID?) -> World {
+    let world = currentWorld ?? world(ofParticipant: id.map(People.id(of:)) ?? "")
+    if let id, let person = world.participantID { people.note(backEndID: id, of: person) }
+    return world
   }
 
   private static let malformedToken = """
@@ -130,6 +143,7 @@ public final class TestRoom: Sendable {
     """
 
   deinit {
+    endParts()
     World.unregister(room: id)
     Ears.close(room: id)
     TestDevices.forget(room: id)

@@ -9,6 +9,9 @@ package struct APIRequest: Sendable {
   package var body: [UInt8]
   /// Whether the request came over TLS.
   package var isEncrypted: Bool
+  /// The time with which the time of the request's signature is compared; nil: the time of the APIs. In a test room with virtual time,
+  /// back ends of other programs sign in real time.
+  package var signatureTime: APITime?
 
   package init(
     method: String, target: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [],

@@ -82,6 +82,11 @@ package final class VendorAPIs: APIService {
   /// An event in the rooms. Any thread may call it; events are handled one after the other, in the order of the calls.
   package func observe(_ event: RoomEvent) { events.add(event, at: context.clock()) }
 
+  /// What a router asks the APIs, and reports to them.
+  package var hooks: RouterHooks {
+    RouterHooks(admission: rules.policy, roomEvent: { [self] in observe($0) })
+  }
+
   /// Waits until all events that have been reported so far are in the registry.
   package func settle() async { await events.settle() }
 

@@ -23,6 +23,8 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   var participantLimit: Int?
   let refusals = Refusals()
   private let authorization: Authorization
+  /// Looked at with each question and event, so that it acts on a router that is open already.
+  let controlPlane = Lock<EmbeddedBackend.ControlPlane?>(nil)
   /// Co-located services, in the order in which they were added.
   let attendants = Lock<[(kind: String, service: RoomService)]>([])
   private let trace: EmbeddedBackend.Trace?
@@ -109,8 +111,9 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
 
   private func makeRouter(at now: Tick) throws -> SignalingHost {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [address])
-    configuration.authorization = authorization
+    configuration.authorization = controlPlane.authorization(after: authorization)
     configuration.admission = refusals.policy
+    controlPlane.hooks.apply(to: &configuration)
     configuration.attendant = attendant
     if let participantLimit { configuration.limits.participants = participantLimit }
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }

@@ -24,7 +24,8 @@ struct AzureAPI: VendorService {
     var response: APIResponse
     do throws(AzureError) {
       if case .closed = access { throw AzureError(403, "Forbidden", "this server has no --api-credentials") }
-      guard let caller = AzureCaller.authenticate(request, access: access, at: context.clock()) else {
+      let now = request.signatureTime ?? context.clock()
+      guard let caller = AzureCaller.authenticate(request, access: access, at: now) else {
         throw AzureError(401, "Denied", "Denied by the resource provider.")
       }
       guard request.parameter("api-version")?.isEmpty == false else {

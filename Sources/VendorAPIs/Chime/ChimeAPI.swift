@@ -32,7 +32,9 @@ struct ChimeAPI: VendorService {
     let requestID = context.identifiers.requestID()
     let caller: AWSCaller
     do throws(AWSRefusal) {
-      caller = try AWSCaller.authenticate(request, for: Self.services, access: access, at: context.clock())
+      caller = try AWSCaller.authenticate(
+        request, for: Self.services, access: access,
+        at: request.signatureTime ?? context.clock())
     } catch {
       let (status, code, message) = error.response
       return failure(AWSError(status, code, message), requestID)

@@ -55,7 +55,9 @@ struct IVSAPI: VendorService {
     let requestID = context.identifiers.requestID()
     let services = Self.isOfChat(request.path) ? Self.chatServices : Self.services
     do throws(AWSRefusal) {
-      let caller = try AWSCaller.authenticate(request, for: services, access: access, at: context.clock())
+      let caller = try AWSCaller.authenticate(
+        request, for: services, access: access,
+        at: request.signatureTime ?? context.clock())
       do throws(AWSError) {
         return .aws(200, try await perform(request, for: caller), requestID: requestID)
       } catch { return failure(error, requestID) }

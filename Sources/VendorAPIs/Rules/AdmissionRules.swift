@@ -65,6 +65,7 @@ package final class AdmissionRules: Sendable {
 
   private let state = Lock(State())
   private let clock: @Sendable () -> APITime
+  private let roomObserver = Lock<(@Sendable (String) -> Void)?>(nil)
 
   init(clock: @escaping @Sendable () -> APITime) { self.clock = clock }
 
@@ -72,6 +73,7 @@ package final class AdmissionRules: Sendable {
 
   func set(_ rule: RoomRule?, room: String, version: RegistryVersion) {
     state.withLock { Self.set(rule, version, in: &$0.rooms[room]) }
+    if rule != nil { roomObserver.withLock { $0 }?(room) }
   }
 
   func set(_ rule: ParticipantRule?, participant: Participant.ID, room: String, version: RegistryVersion) {
@@ -91,6 +93,11 @@ package final class AdmissionRules: Sendable {
     guard place.map({ $0.version < version }) ?? true else { return }
     // A rule ends with its entity, whose key no later version uses: nothing has to be remembered.
     place = rule.map { Versioned(rule: $0, version: version) }
+  }
+
+  /// Calls `observer` with the name of a room whenever a back end has made or changed it, before the back end's answer.
+  package func observeRooms(_ observer: @escaping @Sendable (String) -> Void) {
+    roomObserver.withLock { $0 = observer }
   }
 
   // MARK: Questions

@@ -34,7 +34,7 @@ struct VideoSDKAPI: VendorService {
     do throws(VideoSDKError) {
       let caller: VideoSDKCaller
       do throws(VideoSDKCaller.Refusal) {
-        caller = try VideoSDKCaller.authenticate(request, access: access, at: context.clock())
+        caller = try VideoSDKCaller.authenticate(request, access: access, at: request.signatureTime ?? context.clock())
       } catch {
         throw switch error {
         case .missing: VideoSDKError(401, "Token is missing")

@@ -1,0 +1,2 @@
+// A test imports `KoineTestingAPIs` and has the test rooms with it.
+@_exported public import KoineTesting
