@@ -75,6 +75,18 @@ struct Serve: AsyncParsableCommand {
   var registry: String?
 
   @Option(
+    help: ArgumentHelp(
+      "Sends events to back ends on these hosts only: VideoSDK's webhooks, and --events. With --open also to this machine's loopback addresses. (default: none)",
+      valueName: "host,…"))
+  var webhookHosts: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Sends all events there by POST: of Amazon Chime and Amazon IVS in EventBridge's form, and VideoSDK's webhooks. aws=URL or videosdk=URL for one of both. May be given several times.",
+      valueName: "url"))
+  var events: [String] = []
+
+  @Option(
     help:
       "Serves HTTPS and wss:// with this certificate chain (PEM); it is read again on SIGHUP. Other machines get no HTTP."
   )
@@ -190,6 +202,8 @@ struct Serve: AsyncParsableCommand {
     options[.tlsKey] = tlsKey.map { [$0] }
     options[.apiCredentials] = apiCredentials.map { [$0] }
     options[.registry] = registry.map { [$0] }
+    options[.webhookHosts] = webhookHosts.isEmpty ? nil : webhookHosts
+    options[.events] = events.isEmpty ? nil : events
     options[.localCA] = localCa.map { [$0] }
     options[.limits] = limits.isEmpty ? nil : limits
     options[.recordings] = recordings.map { [$0] }
@@ -225,7 +239,9 @@ struct Serve: AsyncParsableCommand {
   private func apis(_ settings: ServerSettings) throws -> BackEndAPIs {
     var keys: KeySet?
     if case .keys(let file) = settings.admission { keys = try KeyFile.read(file) }
-    return BackEndAPIs(access: try apiAccess(settings), keys: keys, registry: settings.registry)
+    var apis = BackEndAPIs(access: try apiAccess(settings), keys: keys, registry: settings.registry)
+    (apis.webhookHosts, apis.events) = (settings.webhookHosts, settings.events)
+    return apis
   }
 
   private func apiAccess(_ settings: ServerSettings) throws -> BackEndAPIs.Access {

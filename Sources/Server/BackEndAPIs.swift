@@ -24,6 +24,10 @@ public struct BackEndAPIs: Sendable {
   public var registry: String?
   /// `HOST:PORT` under which apps reach the server; nil: what each request names.
   public var publicAuthority: String?
+  /// Names or numeric addresses of the hosts to which events may be sent. With `Access.open`, also the loopback addresses.
+  public var webhookHosts: [String] = []
+  /// Receivers of all events: `URL`, `aws=URL` (Amazon Chime and Amazon IVS) or `videosdk=URL`. Their hosts must be allowed.
+  public var events: [String] = []
 
   /// Creates a configuration of the APIs.
   public init(access: Access, keys: KeySet? = nil, registry: String? = nil, publicAuthority: String? = nil) {
@@ -57,6 +61,7 @@ extension BackEndAPIs {
 /// The APIs of a running server.
 final class ServedAPIs: Sendable {
   let apis: VendorAPIs
+  let events: EventDelivery
   private let file: FileRegistry?
   private let timer = Lock<RepeatedTask?>(nil)
 
@@ -76,8 +81,31 @@ final class ServedAPIs: Sendable {
       clock: clock, execute: execute)
     apiConfiguration.settings.publicAuthority = configuration.publicAuthority
     apiConfiguration.log = { logger.notice("\($0)") }
+    events = try Self.events(configuration, logger)
+    apiConfiguration.events = events.output
     apis = VendorAPIs(apiConfiguration)
     do throws(RegistryError) { try await apis.load() } catch { throw ServerError(description: "no registry: \(error)") }
+  }
+
+  private static func events(_ configuration: BackEndAPIs, _ logger: Logger) throws(ServerError) -> EventDelivery {
+    var isOpen = false
+    if case .open = configuration.access { isOpen = true }
+    let hosts: EventHosts
+    do throws(EventHosts.InvalidHost) {
+      hosts = try EventHosts(configuration.webhookHosts, allowsLoopback: isOpen)
+    } catch { throw ServerError(description: "'\(error.name)' is not a host for events") }
+    var subscriptions: [EventSubscription] = []
+    for text in configuration.events {
+      guard let subscription = EventSubscription(text) else {
+        throw ServerError(description: "a receiver of events is not URL, aws=URL or videosdk=URL")
+      }
+      guard hosts.allows(subscription.url) else {
+        throw ServerError(
+          description: "events are not sent to \(subscription.url.origin): name its host with --webhook-hosts")
+      }
+      subscriptions.append(subscription)
+    }
+    return EventDelivery(hosts: hosts, subscriptions: subscriptions, logger: logger)
   }
 
   private static func access(_ access: BackEndAPIs.Access) throws(ServerError) -> APIAccess {
@@ -102,12 +130,14 @@ final class ServedAPIs: Sendable {
       loop.makeFutureWithTask { await apis.handleTimeout() }
     }
     timer.withLock { $0 = task }
+    events.start(on: group.any())
   }
 
   /// Called when no request is answered any more.
   func stop() async {
     timer.withLock { $0 }?.cancel()
     await apis.settle()
+    await events.stop()
     await file?.close()
   }
 }

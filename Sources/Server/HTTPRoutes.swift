@@ -24,12 +24,18 @@ final class HTTPRoutes: HTTPRouting {
   private let part: Part
   private let site: Site
   private let apis: APIDispatcher?
+  private let events: EventDelivery?
 
   /// - Parameters:
   ///   - limiter: counts the connections in the metrics.
   ///   - apis: the HTTP APIs, which answer the requests that they own.
-  init(host: RouterHost, limiter: ConnectionLimiter, part: Part, site: Site, apis: APIDispatcher? = nil) {
+  ///   - events: the events to back ends, for the metrics.
+  init(
+    host: RouterHost, limiter: ConnectionLimiter, part: Part, site: Site, apis: APIDispatcher? = nil,
+    events: EventDelivery? = nil
+  ) {
     (self.host, self.limiter, self.part, self.site, self.apis) = (host, limiter, part, site, apis)
+    self.events = events
   }
 
   func opensWebSocket(_ request: HTTPRequestHead, over transport: HTTPTransport) -> Bool {
@@ -99,6 +105,7 @@ final class HTTPRoutes: HTTPRouting {
     var page = MetricsPage()
     page.add("koine_connections", .gauge, "Signalling connections and HTTP clients.", limiter.connections)
     page.add("koine_connections_refused_total", .counter, "Turned away for their number.", limiter.refused)
+    if let events = events?.statistics { page.add(events) }
     if let figures = await host.statistics() {
       page.add("koine_rooms", .gauge, "Rooms with participants.", figures.rooms)
       page.add("koine_participants", .gauge, "Participants of all rooms.", figures.participants)
@@ -134,5 +141,16 @@ struct MetricsPage {
 
   mutating func add(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n\(name) \(value)\n"
+  }
+
+  mutating func add(_ events: EventQueue.Statistics) {
+    add("koine_events_waiting", .gauge, "Events for back ends that wait or are being sent.", events.waiting)
+    add("koine_events_delivered_total", .counter, "Events that a back end has taken.", events.delivered)
+    add("koine_events_failed_attempts_total", .counter, "Attempts without success.", events.failedAttempts)
+    let name = "koine_events_dropped_total"
+    text += "# HELP \(name) Events that no back end has taken.\n# TYPE \(name) counter\n"
+    for reason in EventQueue.DropReason.allCases {
+      text += "\(name){reason=\"\(reason.rawValue)\"} \(events.dropped[reason] ?? 0)\n"
+    }
   }
 }

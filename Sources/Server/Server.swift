@@ -75,10 +75,11 @@ public final class Server: Sendable {
     let desk = HTTPRoutes(
       host: host, limiter: limiter, part: part,
       site: Site(names: configuration.hostNames, listener: configuration.host),
-      apis: apis)
+      apis: apis, events: served?.events)
     let metricsDesk = HTTPRoutes(
       host: host, limiter: limiter, part: .metrics,
-      site: Site(names: configuration.hostNames, listener: configuration.metrics?.host ?? ""))
+      site: Site(names: configuration.hostNames, listener: configuration.metrics?.host ?? ""),
+      events: served?.events)
     let insideDesk = HTTPRoutes(
       host: host, limiter: limiter, part: part, site: Site(names: [], listener: "127.0.0.1"))
     var place = ServerConfiguration.Endpoint(host: configuration.host, port: configuration.port)

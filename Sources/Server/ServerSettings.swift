@@ -1,5 +1,6 @@
 import KoineBase
 import KoineJSONCodec
+import KoineVendorAPIs
 public import Logging
 
 /// A server's settings from options, the environment and a JSON file, in this order of precedence. Where two of them set the same
@@ -31,6 +32,10 @@ public struct ServerSettings: Hashable, Sendable {
     case apiCredentials = "api-credentials"
     /// File of the registry.
     case registry
+    /// Hosts to which events are sent.
+    case webhookHosts = "webhook-hosts"
+    /// Receivers of events.
+    case events
     /// The server's limits.
     case limits
     /// Number of threads that send media.
@@ -100,6 +105,10 @@ public struct ServerSettings: Hashable, Sendable {
   public var apiCredentials: String?
   /// File of the registry of the vendors' HTTP APIs; nil: the registry is lost with the process.
   public var registry: String?
+  /// Names or numeric addresses of the hosts to which events may be sent.
+  public var webhookHosts: [String] = []
+  /// Receivers of the events of the vendors' HTTP APIs, each as `URL`, `aws=URL` or `videosdk=URL`.
+  public var events: [String] = []
   /// The level of the log; default `info`.
   public var logLevel = Logger.Level.info
 
@@ -171,6 +180,18 @@ public struct ServerSettings: Hashable, Sendable {
       case .recordings: recordings = text.isEmpty ? nil : text
       case .apiCredentials: apiCredentials = text.isEmpty ? nil : text
       case .registry: registry = text.isEmpty ? nil : text
+      case .webhookHosts:
+        webhookHosts = words.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        do throws(EventHosts.InvalidHost) { _ = try EventHosts(webhookHosts) } catch {
+          throw layer.wrong(name, error.name, "names or numeric addresses of hosts, without ports")
+        }
+      case .events:
+        for word in words {
+          guard EventSubscription(word) != nil else {
+            throw layer.wrong(name, word, "an http or https URL, perhaps after aws= or videosdk=")
+          }
+        }
+        events = words
       case .control: control = text.isEmpty ? nil : text
       case .livestreamHosts:
         livestreamHosts = words.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
@@ -245,6 +266,11 @@ public struct ServerSettings: Hashable, Sendable {
     return (nil, nil)
   }
 
+  /// The parts of `HOST:PORT`; nil for another text. The host of an IPv6 address is in brackets.
+  public static func endpoint(of text: String) -> ServerConfiguration.Endpoint? {
+    endpoint(text).map { ServerConfiguration.Endpoint(host: $0.host, port: $0.port) }
+  }
+
   private static func endpoint(_ text: String) -> (host: String, port: Int)? {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
       (0...65_535).contains(port)
@@ -302,7 +328,7 @@ extension ServerSettings {
         guard let name = known[variable] else {
           throw ServerError(description: "the environment: there is no setting '\(variable)'")
         }
-        let isList = [.address, .host, .limits, .livestreamHosts].contains(name)
+        let isList = [.address, .host, .limits, .livestreamHosts, .events].contains(name)
         words[name] = isList ? text.split(separator: ",").map(String.init) : [text]
       }
     }

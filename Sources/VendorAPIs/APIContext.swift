@@ -10,6 +10,7 @@ struct APIContext: Sendable {
   let identifiers: IdentifierMaker
   let settings: APISettings
   let clock: @Sendable () -> APITime
+  let events: EventOutput
   private let execute: RoomExecution
   private let log: @Sendable (String) -> Void
 
@@ -18,6 +19,7 @@ struct APIContext: Sendable {
     self.rules = rules
     (keys, settings, clock) = (configuration.keys, configuration.settings, configuration.clock)
     identifiers = IdentifierMaker(random: configuration.random)
+    events = configuration.events
     (execute, log) = (configuration.execute, configuration.log)
   }
 

@@ -21,6 +21,8 @@ package final class VendorAPIs: APIService {
     package var execute: RoomExecution
     /// Gets lines for the server's log.
     package var log: @Sendable (String) -> Void = { _ in }
+    /// Gets the events for apps' back ends.
+    package var events = EventOutput.none
 
     package init(
       store: any RegistryStore, access: APIAccess, keys: APITokenKeys, clock: @escaping @Sendable () -> APITime,
@@ -37,6 +39,7 @@ package final class VendorAPIs: APIService {
   private let context: APIContext
   private let services: [any VendorService]
   private let events: RoomEventQueue
+  private let webhooks: VideoSDKWebhooks
   /// When expired entities are removed next.
   private let nextCleaning: Lock<APITime>
 
@@ -50,10 +53,20 @@ package final class VendorAPIs: APIService {
       ChimeAPI(context), IVSAPI(context), AzureAPI(context), VideoSDKAPI(context),
     ]
     self.services = services
-    events = RoomEventQueue { event, time in for service in services { await service.observe(event, at: time) } }
+    let webhooks = VideoSDKWebhooks(context)
+    self.webhooks = webhooks
+    let videoSDK = services.lazy.compactMap { $0 as? VideoSDKAPI }.first
+    events = RoomEventQueue { event, time in
+      let before = videoSDK?.ongoingSession(in: event.room)
+      for service in services { await service.observe(event, at: time) }
+      await webhooks.observe(event, before: before, after: videoSDK?.ongoingSession(in: event.room), at: time)
+    }
     let rules = rules
     for service in services { service.accessChanged(configuration.access) }
-    configuration.store.observe { change in for service in services { service.apply(change, to: rules) } }
+    configuration.store.observe { change in
+      for service in services { service.apply(change, to: rules) }
+      webhooks.apply(change)
+    }
   }
 
   /// Reads what the store has into the rules. Its owner calls it once, before participants can join.
@@ -66,6 +79,7 @@ package final class VendorAPIs: APIService {
         for entry in page {
           let change = RegistryChange(key: entry.key, value: entry.value, version: entry.version)
           for service in services { service.apply(change, to: rules) }
+          webhooks.apply(change)
         }
         guard page.count == 1_000 else { break }
         last = page.last?.key
@@ -167,6 +181,7 @@ package final class VendorAPIs: APIService {
   }
 
   package func answer(_ request: APIRequest) async -> APIResponse {
+    if let answer = await webhooks.answer(request) { return answer }
     guard let service = services.first(where: { $0.owns(method: request.method, target: request.target) }) else {
       return APIResponse(status: 404)
     }

@@ -15,6 +15,8 @@ final class APIHarness: Sendable {
   /// Runs before the next command is carried out, once.
   let beforeCommand = Lock<(@Sendable () async -> Void)?>(nil)
   let log = Lock<[String]>([])
+  /// The events for back ends.
+  let sent = Lock<[BackEndEvent]>([])
   let store: any RegistryStore
   let apis: VendorAPIs
 
@@ -31,7 +33,7 @@ final class APIHarness: Sendable {
 
   init(
     access: APIAccess = .credentials(credentials), settings: APISettings = APISettings(), keys: APITokenKeys? = nil,
-    seed: UInt64 = 1,
+    seed: UInt64 = 1, events: Set<BackEndEvent.Form> = [],
     store makeStore: (@escaping @Sendable () -> APITime) -> any RegistryStore = { MemoryRegistry(clock: $0) }
   ) throws {
     let (time, commands, log, beforeCommand) = (time, commands, log, beforeCommand)
@@ -50,6 +52,8 @@ final class APIHarness: Sendable {
         return .success(.done)
       })
     configuration.settings = settings
+    let sent = sent
+    configuration.events = EventOutput(forms: events) { event in sent.withLock { $0.append(event) } }
     configuration.log = { line in log.withLock { $0.append(line) } }
     apis = VendorAPIs(configuration)
   }

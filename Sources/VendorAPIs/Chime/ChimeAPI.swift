@@ -10,8 +10,9 @@ import KoineTokens
 struct ChimeAPI: VendorService {
   let context: APIContext
   let watch = ChimeMeetingWatch()
+  let events: ChimeEvents
 
-  init(_ context: APIContext) { self.context = context }
+  init(_ context: APIContext) { (self.context, events) = (context, ChimeEvents(context)) }
 
   /// The signing names of the service and of its predecessor.
   private static let services: Set<String> = ["chime"]
@@ -179,6 +180,7 @@ struct ChimeAPI: VendorService {
         // The last token for the meeting has expired.
         guard let id = PercentEncoding.decode(change.key.dropFirst(ChimeMeeting.prefix.count)) else { return }
         watch.remove(id)
+        events.set(nil, id: id)
         return rules.set(nil as AdmissionRules.RoomRule?, room: id, version: change.version)
       }
       rules.set(
@@ -187,6 +189,7 @@ struct ChimeAPI: VendorService {
           limit: meeting.features?.attendeeMaxCount),
         room: meeting.id, version: change.version)
       watch.set(meeting, at: context.clock())
+      events.set(meeting, id: meeting.id)
     } else if change.key.hasPrefix(ChimeDeletedAttendee.prefix) {
       guard let (meeting, attendee) = RegistryKey.pair(change.key, after: ChimeDeletedAttendee.prefix) else { return }
       rules.set(
@@ -203,7 +206,10 @@ struct ChimeAPI: VendorService {
 
   // MARK: The room's life
 
-  func observe(_ event: RoomEvent, at now: APITime) async { watch.observe(event, at: now) }
+  func observe(_ event: RoomEvent, at now: APITime) async {
+    watch.observe(event, at: now)
+    events.observe(event, at: now)
+  }
 
   func handleTimeout() async {
     for id in watch.due(at: context.clock(), context.settings) {

@@ -92,12 +92,15 @@ extension ChimeAPI {
 
   /// Ends a meeting for everyone. Its tokens admit nobody from then on.
   func end(_ meeting: ChimeMeeting, subject: String) async throws(AWSError) {
+    var isFirst = false
     try await context.registry.update(
       ChimeMeeting.self, meeting.key, expiry: { $0.expiry(context.settings) }, refusing: Self.unavailable
     ) { (meeting: inout ChimeMeeting) throws(AWSError) in
-      defer { meeting.hasEnded = true }
-      return !meeting.hasEnded
+      isFirst = !meeting.hasEnded
+      meeting.hasEnded = true
+      return isFirst
     }
+    if isFirst { events.ended(meeting) }
     await context.execute(.close(room: meeting.id), for: subject, reason: "DeleteMeeting")
   }
 
@@ -158,9 +161,11 @@ extension ChimeAPI {
     let attendee = ChimeAttendee(
       id: id, meetingID: meeting.id, externalUserID: externalID, capabilities: capabilities, created: context.clock(),
       tokenCapabilities: capabilities)
-    return try await stored { () throws(RegistryError) in
+    let known = try await stored { () throws(RegistryError) in
       try await context.registry.create(attendee.key, attendee, expiry: meeting.expiry(context.settings))
-    } ?? attendee
+    }
+    if known == nil { events.added(attendee, to: meeting) }
+    return known ?? attendee
   }
 
   /// Creates as many as can be created; the others are in the list of faults.
@@ -231,6 +236,7 @@ extension ChimeAPI {
         ChimeDeletedAttendee.key(id, meeting: meeting.id), deleted, expiry: meeting.expiry(context.settings))
     }
     try await stored { () throws(RegistryError) in try await context.registry.delete(attendee.key) }
+    events.deleted(attendee, from: meeting)
     await remove(attendee.id, from: meeting, subject: subject)
   }
 

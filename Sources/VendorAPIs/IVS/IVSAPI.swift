@@ -179,9 +179,12 @@ struct IVSAPI: VendorService {
 final class IVSLiveStages: Sendable {
   struct Live: Sendable {
     var session: String
+    /// Of the stage.
+    var arn: String
     var order = 0
     /// The kinds that each participant publishes.
     var participants: [Participant.ID: Set<Track.Kind>] = [:]
+    var userIDs: [Participant.ID: String] = [:]
     /// Ids of refused joins that are recorded.
     var refused: Set<Participant.ID> = []
   }
@@ -202,6 +205,8 @@ final class IVSLiveStages: Sendable {
   func isStage(_ id: String, arn: String? = nil) -> Bool {
     state.withLock { state in state.stages[id].map { arn == nil || $0 == arn } ?? false }
   }
+
+  func arn(of stage: String) -> String? { state.withLock { $0.stages[stage] } }
 
   /// The session that is on; nil: nobody is on the stage.
   func session(of stage: String) -> String? { state.withLock { $0.live[stage]?.session } }

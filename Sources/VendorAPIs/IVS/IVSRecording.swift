@@ -17,6 +17,7 @@ extension IVSAPI {
       await append(entry, event)
     case .refused(let failure): await refused(failure, event, at: now)
     case .renewed(let userID, let attributes, let grants, let before):
+      live.withLive(event.room) { $0?.userIDs[event.participant] = userID }
       await exchanged(userID ?? "", attributes, grants, before: before, event, at: now)
     case .recorder: break
     }
@@ -46,11 +47,13 @@ extension IVSAPI {
 
   private func joined(_ participant: Participant, _ stage: String, at now: APITime) async {
     let id = makeSessionID(at: now)
+    let arn = live.arn(of: stage) ?? ""
     let (session, order, isNew) = live.withLive(stage) { live in
       let isNew = live == nil
-      var current = live ?? IVSLiveStages.Live(session: id)
+      var current = live ?? IVSLiveStages.Live(session: id, arn: arn)
       current.order += 1
       current.participants[participant.id] = []
+      current.userIDs[participant.id] = participant.externalUserID
       live = current
       return (current.session, current.order, isNew)
     }
@@ -118,10 +121,13 @@ extension IVSAPI {
   }
 
   private func left(_ event: RoomEvent, at now: APITime) async {
-    // Publishing ends with the stay; the room reports it before.
+    // Publishing ends with the stay. The room reports it before, unless the room closes.
+    let wasPublishing = live.withLive(event.room) { $0?.participants[event.participant]?.isEmpty == false }
+    if wasPublishing { sendUpdate(false, event, at: now) }
     await append(makeEvent("LEFT", at: now), event)
     let ended: String? = live.withLive(event.room) { live in
       live?.participants[event.participant] = nil
+      live?.userIDs[event.participant] = nil
       guard let current = live, current.participants.isEmpty else { return nil }
       live = nil
       return current.session
@@ -151,6 +157,7 @@ extension IVSAPI {
       return before != kinds.isEmpty
     }
     guard isEdge else { return }
+    sendUpdate(isOn, event, at: now)
     await append(makeEvent(isOn ? "PUBLISH_STARTED" : "PUBLISH_STOPPED", at: now), event) { visit in
       if isOn { visit.hasPublished = true }
     }

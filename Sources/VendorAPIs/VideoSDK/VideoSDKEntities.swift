@@ -17,6 +17,7 @@ struct VideoSDKRoom: Codable, Sendable, Equatable {
   var updated: APITime
   var autoClose: AutoClose?
   var allowedParticipantIDs: [String]?
+  var webhook: VideoSDKWebhook?
 
   static let prefix = "videosdk/room/"
   static func key(_ roomID: String) -> String { prefix + PercentEncoding.encode(roomID) }

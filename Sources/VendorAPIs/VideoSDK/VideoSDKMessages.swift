@@ -18,6 +18,7 @@ struct VideoSDKRequest: Decodable {
   var sessionId: String?
   var participantId: String?
   var status: String?
+  var webhook: VideoSDKWebhook?
 
   /// The fields of a form; only texts are in forms.
   init(form: [String: String]) {
@@ -43,6 +44,7 @@ struct VideoSDKRoomAnswer: Encodable {
   var createdAt: String
   var updatedAt: String
   var autoCloseConfig: VideoSDKRoom.AutoClose?
+  var webhook: VideoSDKWebhook?
   var links: VideoSDKLinks
 }
 

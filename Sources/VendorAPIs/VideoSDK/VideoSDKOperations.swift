@@ -18,7 +18,7 @@ extension VideoSDKAPI {
     VideoSDKRoomAnswer(
       id: room.id, roomId: room.roomID, meetingId: room.roomID, customRoomId: room.customRoomID, userId: room.apiKey,
       disabled: room.isDisabled, createdAt: room.created.iso8601, updatedAt: room.updated.iso8601,
-      autoCloseConfig: room.autoClose, links: links(room.roomID, session: nil, request))
+      autoCloseConfig: room.autoClose, webhook: room.webhook, links: links(room.roomID, session: nil, request))
   }
 
   func answer(_ session: VideoSDKSession, _ request: APIRequest) -> VideoSDKSessionAnswer {
@@ -87,10 +87,12 @@ extension VideoSDKAPI {
     guard (request.allowedParticipantIds?.count ?? 0) <= 1_000 else {
       throw VideoSDKError(400, "allowedParticipantIds has over 1000 members")
     }
+    if let fault = request.webhook?.fault { throw VideoSDKError(400, fault) }
     let now = context.clock()
     var room = VideoSDKRoom(
       id: makeID(), roomID: makeRoomID(), apiKey: caller.apiKey, customRoomID: request.customRoomId, created: now,
       updated: now, autoClose: request.autoCloseConfig, allowedParticipantIDs: request.allowedParticipantIds)
+    room.webhook = request.webhook
     if let custom = request.customRoomId {
       let claim = ChimeClaim(id: room.roomID)
       let known = try await stored { () throws(RegistryError) in

@@ -1,0 +1,184 @@
+import KoineBase
+import KoineJSONCodec
+import KoineMedia
+import KoineRouter
+import KoineSignaling
+
+/// Webhooks of VideoSDK: which events of its rooms are sent, and to where.
+///
+/// Source: "Webhooks List" and "Webhook Verification" of VideoSDK's REST API reference. The vendor's sample code checks the signature
+/// over the body that it has parsed and written again, so the body has no spaces and the members stay in their order.
+final class VideoSDKWebhooks: Sendable {
+  /// The path at which receivers get the public key. Without authentication, as at the vendor.
+  static let keyPath = "/v2/public/rsa-public-key"
+
+  private struct State {
+    var webhooks: [String: VideoSDKWebhook] = [:]
+    /// Names of the participants that are present, by room.
+    var names: [String: [Participant.ID: String]] = [:]
+    var key: WebhookKey?
+  }
+
+  private let context: APIContext
+  private let state = Lock(State())
+
+  init(_ context: APIContext) { self.context = context }
+
+  // MARK: The key
+
+  /// The key of the registry, which is made when it is first needed.
+  /// - Throws: `RegistryError` if the store does not answer.
+  private func key() async throws(RegistryError) -> WebhookKey {
+    if let known = state.withLock({ $0.key }) { return known }
+    var stored = try await context.registry.read(StoredWebhookKey.self, StoredWebhookKey.key)?.value
+    if stored == nil {
+      guard let new = WebhookKey.generate() else { throw .unavailable("no key for webhooks could be made") }
+      let own = StoredWebhookKey(der: Base64.encode(new.der))
+      stored = try await context.registry.create(StoredWebhookKey.key, own) ?? own
+    }
+    guard let der = stored.flatMap({ Base64.decode($0.der.utf8) }), let key = WebhookKey(der: der) else {
+      throw .unavailable("the key for webhooks cannot be read")
+    }
+    state.withLock { $0.key = key }
+    return key
+  }
+
+  private struct KeyAnswer: Encodable { var publicKey: String }
+
+  /// - Returns: nil for a request for something else.
+  func answer(_ request: APIRequest) async -> APIResponse? {
+    guard request.method == "GET", request.path == Self.keyPath else { return nil }
+    var response = APIResponse(status: 503)
+    do throws(RegistryError) {
+      let answer = KeyAnswer(publicKey: try await key().publicPEM)
+      response = APIResponse(status: 200, body: (try? JSONCodec.encode(answer)) ?? [])
+    } catch { context.log("no public key for webhooks: \(error)") }
+    response.headers = [
+      ("Content-Type", "application/json; charset=utf-8"), ("Access-Control-Allow-Origin", "*"),
+    ]
+    return response
+  }
+
+  // MARK: Rooms
+
+  func apply(_ change: RegistryChange) {
+    guard change.key.hasPrefix(VideoSDKRoom.prefix),
+      let roomID = PercentEncoding.decode(change.key.dropFirst(VideoSDKRoom.prefix.count))
+    else { return }
+    let room = change.value.flatMap { try? decodeEntity(VideoSDKRoom.self, $0) }
+    state.withLock { $0.webhooks[roomID] = room?.webhook }
+  }
+
+  /// A session of a room, as the API numbers it.
+  struct Session: Sendable, Equatable {
+    var id: String
+    var start: APITime
+  }
+
+  /// Sends what an event means for sessions and participants.
+  /// - Parameters:
+  ///   - before: the session that was on before the event.
+  ///   - after: the session that is on after it.
+  func observe(_ event: RoomEvent, before: Session?, after: Session?, at now: APITime) async {
+    guard before != nil || after != nil else { return }
+    switch event.change {
+    case .joined(let participant):
+      state.withLock { $0.names[event.room, default: [:]][participant.id] = participant.name }
+      guard let after else { return }
+      if before != after { await send("session-started", after, event.room) { SessionData(after, event.room) } }
+      await send("participant-joined", after, event.room) {
+        ParticipantData(after, event.room, participant.id, participant.name)
+      }
+    case .left:
+      let name = state.withLock { state in
+        defer { if state.names[event.room]?.isEmpty == true { state.names[event.room] = nil } }
+        return state.names[event.room]?.removeValue(forKey: event.participant)
+      }
+      guard let before, let name else { return }
+      await send("participant-left", before, event.room) {
+        ParticipantData(before, event.room, event.participant, name)
+      }
+      if after != before {
+        await send("session-ended", before, event.room) { SessionData(before, event.room, end: now) }
+      }
+    case .published, .subscribed, .refused, .renewed: break
+    }
+  }
+
+  // MARK: Events
+
+  private struct Body<Data: Encodable>: Encodable {
+    var webhookType: String
+    var data: Data
+  }
+
+  private struct SessionData: Encodable {
+    var sessionId: String
+    var meetingId: String
+    var start: String
+    var end: String?
+
+    init(_ session: Session, _ room: String, end: APITime? = nil) {
+      (sessionId, meetingId) = (session.id, room)
+      (start, self.end) = (session.start.iso8601Offset, end?.iso8601Offset)
+    }
+  }
+
+  private struct ParticipantData: Encodable {
+    var meetingId: String
+    var sessionId: String
+    var participantId: String
+    var participantName: String
+
+    init(_ session: Session, _ room: String, _ id: String, _ name: String) {
+      (meetingId, sessionId, participantId, participantName) = (room, session.id, id, name)
+    }
+  }
+
+  private func send(_ type: String, _ session: Session, _ room: String, _ data: () -> some Encodable) async {
+    let webhook = state.withLock { $0.webhooks[room] }
+    let url = webhook.flatMap { $0.wants(type) ? $0.endPoint : nil }
+    guard url != nil || context.events.forms.contains(.videosdk) else { return }
+    do {
+      let body = try JSONCodec.encode(Body(webhookType: type, data: data()))
+      guard let signature = try await key().sign(body) else {
+        return context.log("an event of VideoSDK is not sent: it cannot be signed")
+      }
+      context.events.send(
+        BackEndEvent(.videosdk, room: room, name: type, webhook: url, signature: signature, body: body))
+    } catch { context.log("an event of VideoSDK is not sent: \(error)") }
+  }
+}
+
+/// A webhook that a back end has registered with a room.
+struct VideoSDKWebhook: Codable, Sendable, Equatable {
+  var endPoint: String?
+  /// Names of events, also with `*` at the end for all that begin so. Nil: all.
+  var events: [String]?
+
+  /// Bytes of the address, and the number of names.
+  static let limits = (endPoint: 512, events: 64)
+
+  /// Why it cannot be registered, in words; nil: it can.
+  var fault: String? {
+    guard let endPoint, endPoint.utf8.count <= Self.limits.endPoint, EventURL(endPoint) != nil else {
+      return "webhook.endPoint is not an http or https URL of at most \(Self.limits.endPoint) characters"
+    }
+    guard (events ?? []).count <= Self.limits.events, (events ?? []).allSatisfy({ $0.utf8.count <= 64 }) else {
+      return "webhook.events has over \(Self.limits.events) names, or a name over 64 characters"
+    }
+    return nil
+  }
+
+  func wants(_ type: String) -> Bool {
+    guard let events else { return true }
+    return events.contains { $0.hasSuffix("*") ? type.hasPrefix($0.dropLast()) : $0 == type }
+  }
+}
+
+extension VideoSDKAPI {
+  /// The session that is on in a room; nil: nobody is in the room, or no back end has made it.
+  func ongoingSession(in room: String) -> VideoSDKWebhooks.Session? {
+    live.live(room).map { VideoSDKWebhooks.Session(id: $0.session, start: $0.start) }
+  }
+}
