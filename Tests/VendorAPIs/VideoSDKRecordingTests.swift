@@ -120,6 +120,18 @@ import Testing
     #expect(try await start("", room).status == 200)
   }
 
+  @Test func recordingOfAFormerProcessIsNotMadeAnyMore() async throws {
+    let room = try await calls.makeRoom().roomId
+    await calls.join(room, "ana")
+    await say("started room-1.webm", room)
+    #expect(try await recordings().data.map(\.status) == ["recording-started"])
+    let later = try VideoSDKCalls(store: calls.harness.store)
+    try await later.harness.apis.load()
+    let found = try await later.call("GET", "/v2/recordings", as: VideoSDKCalls.Page<Recording>.self).data
+    #expect(found.map(\.status) == ["recording-stopped"])
+    #expect(found.first?.file == nil && found.first?.endedAt == nil)
+  }
+
   @Test func recordingThatBreaksHasNoFile() async throws {
     let room = try await calls.makeRoom().roomId
     await calls.join(room, "ana")

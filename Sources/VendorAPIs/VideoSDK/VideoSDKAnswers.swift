@@ -39,9 +39,11 @@ extension VideoSDKAPI {
   }
 
   func answer(_ recording: VideoSDKRecording, _ request: APIRequest) -> VideoSDKRecordingAnswer {
-    VideoSDKRecordingAnswer(
+    // A recording that a former process has left without an end is not made any more.
+    let isOn = recording.end == nil && live.withRecording(recording.roomID) { $0?.key } == recording.key
+    return VideoSDKRecordingAnswer(
       id: recording.id, roomId: recording.roomID, sessionId: recording.sessionID,
-      status: recording.end == nil ? "recording-started" : "recording-stopped", createdAt: recording.created.iso8601,
+      status: isOn ? "recording-started" : "recording-stopped", createdAt: recording.created.iso8601,
       endedAt: recording.end?.iso8601,
       file: recording.file.map { file in
         let resolution = file.width.flatMap { width in
