@@ -99,6 +99,8 @@ extension MeetingViewController: @preconcurrency MeetingEventListener {
     accept()
   }
 
+  func onMeetingLeft(reason: LeaveReason) { trace("onMeetingLeft(reason: \(reason) \(reason.rawValue))") }
+
   func onMeetingLeft() {
     trace("onMeetingLeft()")
     for topic in ["CHAT", "RAISE_HAND"] { meeting?.pubsub.unsubscribe(topic: topic, forListener: self) }

@@ -53,7 +53,9 @@ package struct APISettings: Sendable, Equatable {
   package var eventsPerParticipant = 1_000
   /// Participants of a stage's session of which only refusals are kept. A join may name any id before it is refused.
   package var refusedPerSession = 1_000
-  /// Seconds for which the history of a stage is kept.
+  /// Recordings that are listed for each room of VideoSDK.
+  package var recordingsPerRoom = 1_000
+  /// Seconds for which the history of a stage or room is kept.
   package var historySeconds: Int64 = 60 * 24 * 60 * 60
 
   /// Rooms on one page of Azure's list.

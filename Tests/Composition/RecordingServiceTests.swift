@@ -16,6 +16,7 @@ import Testing
   private let folder: Folder
   private let said = Lock<[String]>([])
   private let logged = Lock<[String]>([])
+  private let outputs = Lock<[RoomService.Output]>([])
 
   init() throws {
     folder = try Folder()
@@ -26,7 +27,8 @@ import Testing
     let world = world ?? self.world
     return RecordingService(
       rules, world: { world }, credential: { try ComposingRecorder.pass(for: $0) },
-      say: { [said] answer in
+      say: { [said, outputs] answer in
+        if let output = answer.output { outputs.withLock { $0.append(output) } }
         let text = String(decoding: answer.payload, as: UTF8.self)
         if text.contains("/tmp") || text.contains("file:") { said.withLock { $0.append("tells where: \(text)") } }
         let words = text.split(separator: " ").first ?? ""
@@ -55,7 +57,16 @@ import Testing
       .init(room: "tea", sender: "ana", topic: Convention.recording, payload: Array("4 size=640x360".utf8)))
     await world.run(for: .milliseconds(500))
     #expect(said.withLock { $0.last } == "tea koine.recording started")
+    await world.run(for: .seconds(2))
+    #expect(outputs.withLock { $0 }.isEmpty)
     await world.run { await service.close() }
+    let output = try #require(outputs.withLock { $0.first })
+    #expect(outputs.withLock { $0.count } == 1)
+    #expect(output.width == 640 && output.height == 360)
+    #expect((2...3).contains(output.seconds))
+    let file = try #require(URL(string: output.url))
+    #expect(file.deletingLastPathComponent().path == URL(fileURLWithPath: folder.path).path)
+    #expect(try Data(contentsOf: file).count == output.bytes)
     withExtendedLifetime(ana) {}
   }
 

@@ -338,6 +338,43 @@ import Testing
     #expect(words.withLock { $0.last?.payload } == Array(name.utf8))
   }
 
+  @Test func recorderReportsAreEventsOfAllNamesOfTheRoomAndComeAfterItsEndToo() throws {
+    let events = Lock<[RoomEvent]>([])
+    let name = RecordingOrder.Kind.file.rawValue
+    let world = try makeWorld {
+      $0.attendant = RoomService(names: [name]) { _ in }
+      $0.roomEvent = { event in events.withLock { $0.append(event) } }
+    }
+    #expect(world.execute(.link(["tea", "stage"])) == .success(.done))
+    let ana = try enter("ana", room: "stage", in: world)
+    func reports() -> [String] {
+      events.withLock { events in
+        defer { events = [] }
+        return events.compactMap { event in
+          guard case .recorder(.file, let status, let output) = event.change else { return nil }
+          return "\(event.room): \(status)" + (output.map { " \($0.url)" } ?? "")
+        }
+      }
+    }
+    func say(_ text: String, to participant: String? = nil, stands: Bool = true, _ output: RoomService.Output? = nil) {
+      var answer = RoomService.Answer(Array(text.utf8), as: name, to: participant, stands: stands, in: "tea")
+      answer.output = output
+      world.router.send(answer, at: world.now)
+    }
+    say("failed", to: "ana", stands: false)
+    #expect(reports().isEmpty, "what only a participant is told")
+    say("failed", to: RoomService.controlName, stands: false)
+    #expect(reports() == ["stage: failed", "tea: failed"])
+    say("started a.webm")
+    #expect(reports() == ["stage: started a.webm", "tea: started a.webm"])
+    ana.send(.leave(reason: nil))
+    world.run(.milliseconds(300))
+    #expect(world.execute(.describe(room: "tea")).code == .noSuchRoom)
+    say("stopped", stands: false, RoomService.Output(url: "file:///a.webm", bytes: 1, seconds: 1))
+    #expect(reports() == ["stage: stopped file:///a.webm", "tea: stopped file:///a.webm"])
+    #expect(world.router.recordings.isEmpty)
+  }
+
   @Test func recordingCommandWithoutRecorderIsNotPossible() throws {
     let world = try makeWorld()
     _ = try enter("ana", in: world)

@@ -298,6 +298,7 @@ private final class CommandLog: LogHandler, Sendable {
       .grant(PermissionChange(allowing: [.camera, .data], denying: [.admit]), "ana", room: "tea"),
       .mute(.track("cam"), "ana", room: "tea"), .mute(.kind(.screenSound), "ana", room: "tea"),
       .startRecording(RecordingOrder(.livestream, people: 7, places: ["rtmp://a/b", "rtmp://c"]), room: "tea"),
+      .startRecording(RecordingOrder(look: ["layout=grid", "audio"]), room: "tea"),
       .stopRecording(.playlist, room: "tea"),
     ]
     for command in commands {

@@ -117,7 +117,7 @@ import Testing
     let visit = try decodeEntity(IVSVisit.self, try #require(visits.first).value)
     #expect(visit.events.map(\.name) == ["JOINED", "PUBLISH_STARTED", "LEFT"])
     let sessions = try await store.list(prefix: "ivs/sessions/", after: nil, limit: 10)
-    let list = try decodeEntity(IVSSessions.self, try #require(sessions.first).value).sessions
+    let list = try decodeEntity(RoomSessions.self, try #require(sessions.first).value).sessions
     #expect(list.count == 1)
     #expect(list.allSatisfy { $0.end != nil })
   }

@@ -104,6 +104,24 @@ import Testing
     #expect(calls.refusal(try calls.token(room: room.roomId), room: room.roomId) == .ended)
   }
 
+  @Test func parametersAreKeptAndReturned() async throws {
+    let parameters = [
+      #""webhook":{"endPoint":"https://a.example/b","events":["session-*"]}"#, #""geoFence":"eu001""#,
+      #""autoCloseConfig":{"type":"session-ends","duration":60}"#, #""allowedParticipantIds":["ana","ben"]"#,
+      #""autoStartConfig":{"recording":{"config":{"layout":{"gridSize":2}}}}"#, #""multiComposition":{"hls":true}"#,
+    ]
+    let body = "{\(parameters.joined(separator: ",")),\"later\":1}"
+    let made = try await calls.makeRoom(body)
+    #expect(made.webhook == .init(endPoint: "https://a.example/b", events: ["session-*"]))
+    #expect(made.geoFence == "eu001")
+    #expect(made.autoCloseConfig == .init(type: "session-ends", duration: 60))
+    #expect(made.allowedParticipantIds == ["ana", "ben"])
+    #expect(try await calls.call("GET", "/v2/rooms/\(made.roomId)", as: Room.self) == made)
+    let text = try await calls.send("GET", "/v2/rooms/\(made.roomId)").text
+    for parameter in parameters.suffix(2) { #expect(text.contains(parameter), "\(text)") }
+    #expect(try await calls.makeRoom(#"{"region":"us002"}"#).geoFence == "us002")
+  }
+
   @Test func onlyAllowedParticipantsEnter() async throws {
     let room = try await calls.makeRoom(#"{"allowedParticipantIds":["ana"]}"#)
     #expect(calls.refusal(try calls.token(participant: "ana"), room: room.roomId) == nil)

@@ -151,7 +151,7 @@ final class ChimeEvents: Sendable {
       watched.present[id] = presence
       guard before != presence.videos.isEmpty else { return [] }
       return [happening(isOn ? "VideoStarted" : "VideoStopped", presence.externalUserID)]
-    case .subscribed, .refused, .renewed: return []
+    case .subscribed, .refused, .renewed, .recorder: return []
     }
   }
 }

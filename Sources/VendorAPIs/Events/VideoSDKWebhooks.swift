@@ -101,7 +101,7 @@ final class VideoSDKWebhooks: Sendable {
       if after != before {
         await send("session-ended", before, event.room) { SessionData(before, event.room, end: now) }
       }
-    case .published, .subscribed, .refused, .renewed: break
+    case .published, .subscribed, .refused, .renewed, .recorder: break
     }
   }
 
@@ -164,8 +164,9 @@ struct VideoSDKWebhook: Codable, Sendable, Equatable {
     guard let endPoint, endPoint.utf8.count <= Self.limits.endPoint, EventURL(endPoint) != nil else {
       return "webhook.endPoint is not an http or https URL of at most \(Self.limits.endPoint) characters"
     }
-    guard (events ?? []).count <= Self.limits.events, (events ?? []).allSatisfy({ $0.utf8.count <= 64 }) else {
-      return "webhook.events has over \(Self.limits.events) names, or a name over 64 characters"
+    guard let events else { return nil }
+    guard (1...Self.limits.events).contains(events.count), events.allSatisfy({ (1...64).contains($0.utf8.count) }) else {
+      return "webhook.events has 1 to \(Self.limits.events) names of 1 to 64 characters"
     }
     return nil
   }

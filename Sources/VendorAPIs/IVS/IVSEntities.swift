@@ -86,22 +86,8 @@ struct IVSPublicKey: Codable, Sendable, Equatable {
   }
 }
 
-/// The sessions of a stage, oldest first.
-struct IVSSessions: Codable, Sendable, Equatable {
-  struct Session: Codable, Sendable, Equatable {
-    var id: String
-    var start: APITime
-    /// nil: it is on.
-    var end: APITime?
-  }
-
-  var sessions: [Session] = []
-
-  static func key(stage: String) -> String { "ivs/sessions/" + PercentEncoding.encode(stage) }
-}
-
 /// A participant of one session, with its events, oldest first.
-struct IVSVisit: Codable, Sendable, Equatable {
+struct IVSVisit: SessionVisit, Equatable {
   struct Event: Codable, Sendable, Equatable {
     /// Recognizes an event whose write is repeated, and the place of a page.
     var id: String
@@ -124,13 +110,7 @@ struct IVSVisit: Codable, Sendable, Equatable {
   var hasJoined: Bool
   var events: [Event] = []
 
-  static func prefix(stage: String, session: String) -> String {
-    "ivs/visit/\(PercentEncoding.encode(stage))/\(PercentEncoding.encode(session))/"
-  }
-
-  static func key(stage: String, session: String, participant: String) -> String {
-    prefix(stage: stage, session: session) + PercentEncoding.encode(participant)
-  }
+  var lastTime: APITime? { events.map(\.time).max() }
 }
 
 /// A token before or after an exchange. The room does not know when a stage's token expires, so `expirationTime` is left out.

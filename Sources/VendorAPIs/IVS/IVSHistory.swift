@@ -1,22 +1,18 @@
 // Sessions, participants and events of stages, as the List… and Get… operations read them. IVSRecording writes them.
 
 extension IVSAPI {
-  private func sessions(of stage: IVSStage) async throws(AWSError) -> [IVSSessions.Session] {
-    let list = try await stored { () throws(RegistryError) in
-      try await context.registry.read(IVSSessions.self, IVSSessions.key(stage: stage.id))?.value
+  var history: SessionHistory<IVSVisit> { SessionHistory(context: context, prefix: "ivs") }
+
+  /// The stage in the keys of its history.
+  func place(of stage: String) -> String { PercentEncoding.encode(stage) }
+
+  private func sessions(of stage: IVSStage) async throws(AWSError) -> [RoomSessions.Session] {
+    try await stored { () throws(RegistryError) in
+      try await history.sessions(of: place(of: stage.id), live: live.session(of: stage.id))
     }
-    let oldest = context.clock().adding(seconds: -context.settings.historySeconds)
-    var sessions = (list?.sessions ?? []).filter { $0.end.map { $0 > oldest } ?? true }
-    for index in sessions.indices where sessions[index].end == nil {
-      guard sessions[index].id != live.session(of: stage.id) else { continue }
-      // A former process has left it open.
-      let open = sessions[index]
-      sessions[index].end = try await stored { () throws(RegistryError) in try await lastEvent(of: open, on: stage.id) }
-    }
-    return sessions
   }
 
-  private func answer(_ session: IVSSessions.Session) -> IVSSessionAnswer.Session {
+  private func answer(_ session: RoomSessions.Session) -> IVSSessionAnswer.Session {
     .init(sessionId: session.id, startTime: session.start.iso8601, endTime: session.end?.iso8601)
   }
 
@@ -37,19 +33,6 @@ extension IVSAPI {
     return IVSSessionAnswer(stageSession: answer(session))
   }
 
-  /// All participants of a session, also those that were only refused.
-  func visits(of stage: String, in session: String) async throws(RegistryError) -> [IVSVisit] {
-    var visits: [IVSVisit] = []
-    var last: String?
-    repeat {
-      let page = try await context.registry.list(
-        IVSVisit.self, prefix: IVSVisit.prefix(stage: stage, session: session), after: last, limit: 200)
-      visits += page.map(\.value)
-      last = page.count == 200 ? page.last?.key : nil
-    } while last != nil
-    return visits
-  }
-
   func listParticipants(
     _ request: IVSHistoryRequest, for caller: AWSCaller
   ) async throws(AWSError) -> IVSParticipantList {
@@ -68,7 +51,9 @@ extension IVSAPI {
       throw IVSChecks.fail("filterByRecordingState must be one of \(states.joined(separator: ", "))")
     }
     let stage = try await stage(request.stageArn, "stageArn", of: caller)
-    let all = try await stored { () throws(RegistryError) in try await visits(of: stage.id, in: session) }
+    let all = try await stored { () throws(RegistryError) in
+      try await history.visits(of: place(of: stage.id), in: session)
+    }
     let entered = all.filter(\.hasJoined).sorted { $0.order < $1.order }
     let found = entered.filter { visit in
       (request.filterByUserId.map { $0 == visit.userID } ?? true)
@@ -104,8 +89,7 @@ extension IVSAPI {
     let id = try IVSChecks.participantID(request.participantId)
     let stage = try await stage(request.stageArn, "stageArn", of: caller)
     let visit = try await stored { () throws(RegistryError) in
-      try await context.registry.read(
-        IVSVisit.self, IVSVisit.key(stage: stage.id, session: session, participant: id))?.value
+      try await history.visit(id, in: session, of: place(of: stage.id))
     }
     guard let visit, visit.hasJoined else { throw IVSChecks.notFound("participant", id) }
     return IVSParticipantAnswer(participant: answer(visit, on: stage, in: session, isWhole: true))
@@ -117,8 +101,7 @@ extension IVSAPI {
     let id = try IVSChecks.participantID(request.participantId)
     let stage = try await stage(request.stageArn, "stageArn", of: caller)
     let visit = try await stored { () throws(RegistryError) in
-      try await context.registry.read(
-        IVSVisit.self, IVSVisit.key(stage: stage.id, session: session, participant: id))?.value
+      try await history.visit(id, in: session, of: place(of: stage.id))
     }
     let newestFirst = Array((visit?.events ?? []).reversed())
     let page = try Self.page(newestFirst, after: last, limit: limit) { $0.id }

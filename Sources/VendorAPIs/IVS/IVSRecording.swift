@@ -29,20 +29,6 @@ extension IVSAPI {
     IVSVisit.Event(id: context.identifiers.alphanumeric(16, at: now), name: name, time: now)
   }
 
-  private func historyExpiry(at now: APITime) -> APITime { now.adding(seconds: context.settings.historySeconds) }
-
-  /// How often a write is tried that the store may have executed although it failed.
-  private static let attempts = 8
-
-  /// Carries out writes that change nothing when they are repeated. What fails all the time is logged and left out.
-  private func record(_ write: () async throws(RegistryError) -> Void) async {
-    var failure = RegistryError.conflict
-    for _ in 0..<Self.attempts {
-      do throws(RegistryError) { return try await write() } catch { failure = error }
-    }
-    context.log("an event of a stage is not recorded: \(failure)")
-  }
-
   // MARK: Sessions
 
   private func joined(_ participant: Participant, _ stage: String, at now: APITime) async {
@@ -57,67 +43,15 @@ extension IVSAPI {
       live = current
       return (current.session, current.order, isNew)
     }
-    if isNew { await begin(session, of: stage, at: now) }
-    let key = IVSVisit.key(stage: stage, session: session, participant: participant.id)
+    if isNew { await history.begin(session, of: place(of: stage), at: now) }
     let visit = IVSVisit(
       id: participant.id, userID: participant.externalUserID ?? "", attributes: participant.attributes,
       firstJoined: now, order: order, hasJoined: true)
     let event = makeEvent("JOINED", at: now)
-    await record { () throws(RegistryError) in
-      _ = try await context.registry.create(key, visit, expiry: historyExpiry(at: now))
-      try await add(event, to: key) { visit in
-        if !visit.hasJoined { (visit.hasJoined, visit.firstJoined, visit.order) = (true, now, order) }
-        (visit.userID, visit.attributes) = (participant.externalUserID ?? "", participant.attributes)
-      }
+    await add(event, of: participant.id, in: session, on: stage, new: visit) { visit in
+      if !visit.hasJoined { (visit.hasJoined, visit.firstJoined, visit.order) = (true, now, order) }
+      (visit.userID, visit.attributes) = (participant.externalUserID ?? "", participant.attributes)
     }
-  }
-
-  /// Begins a session. One that a former process has left open ended with its last event.
-  private func begin(_ session: String, of stage: String, at now: APITime) async {
-    let key = IVSSessions.key(stage: stage)
-    let limit = context.settings.sessionsPerRoom
-    let oldest = now.adding(seconds: -context.settings.historySeconds)
-    var dropped: [String] = []
-    await record { () throws(RegistryError) in
-      _ = try await context.registry.create(key, IVSSessions(), expiry: historyExpiry(at: now))
-      var ends: [String: APITime] = [:]
-      for open in try await context.registry.read(IVSSessions.self, key)?.value.sessions ?? []
-      where open.end == nil && open.id != session {
-        ends[open.id] = try await lastEvent(of: open, on: stage)
-      }
-      try await context.registry.update(
-        IVSSessions.self, key, expiry: { _ in historyExpiry(at: now) }, refusing: { $0 }
-      ) { (list: inout IVSSessions) throws(RegistryError) in
-        guard !list.sessions.contains(where: { $0.id == session }) else { return false }
-        for index in list.sessions.indices where list.sessions[index].end == nil {
-          list.sessions[index].end = ends[list.sessions[index].id] ?? now
-        }
-        let known = list.sessions
-        list.sessions.removeAll { $0.end.map { $0 <= oldest } ?? false }
-        list.sessions.append(.init(id: session, start: now))
-        list.sessions.removeFirst(max(list.sessions.count - limit, 0))
-        dropped = known.map(\.id).filter { id in !list.sessions.contains { $0.id == id } }
-        return true
-      }
-    }
-    for session in dropped { await forget(session, of: stage) }
-  }
-
-  /// Deletes the participants of a session that is in no list any more. Those that are left over expire.
-  private func forget(_ session: String, of stage: String) async {
-    let prefix = IVSVisit.prefix(stage: stage, session: session)
-    await record { () throws(RegistryError) in
-      while case let page = try await context.registry.store.list(prefix: prefix, after: nil, limit: 200), !page.isEmpty
-      {
-        for entry in page { try await context.registry.delete(entry.key) }
-      }
-    }
-  }
-
-  /// When the last event of a session happened. An open session without events has only begun.
-  func lastEvent(of session: IVSSessions.Session, on stage: String) async throws(RegistryError) -> APITime {
-    let visits = try await visits(of: stage, in: session.id)
-    return visits.flatMap(\.events).map(\.time).max() ?? session.start
   }
 
   private func left(_ event: RoomEvent, at now: APITime) async {
@@ -132,17 +66,7 @@ extension IVSAPI {
       live = nil
       return current.session
     }
-    guard let ended else { return }
-    await record { () throws(RegistryError) in
-      try await context.registry.update(
-        IVSSessions.self, IVSSessions.key(stage: event.room), expiry: { _ in historyExpiry(at: now) },
-        refusing: { $0 }
-      ) { (list: inout IVSSessions) throws(RegistryError) in
-        guard let index = list.sessions.firstIndex(where: { $0.id == ended && $0.end == nil }) else { return false }
-        list.sessions[index].end = now
-        return true
-      }
-    }
+    if let ended { await history.end(ended, of: place(of: event.room), at: now) }
   }
 
   // MARK: Events
@@ -179,16 +103,12 @@ extension IVSAPI {
       return live?.session
     }
     guard let session else { return }
-    let key = IVSVisit.key(stage: event.room, session: session, participant: id)
     let visit = IVSVisit(id: id, userID: "", attributes: [:], firstJoined: now, order: 0, hasJoined: false)
     var entry = makeEvent("JOIN_ERROR", at: now)
     entry.errorCode = failure.code == .roomFull ? "QUOTA_EXCEEDED" : "INSUFFICIENT_CAPABILITIES"
-    await record { () throws(RegistryError) in
-      _ = try await context.registry.create(key, visit, expiry: historyExpiry(at: now))
-      try await add(entry, to: key) { visit in
-        let refusals = visit.events.indices.filter { visit.events[$0].name == "JOIN_ERROR" }
-        if refusals.count > Self.refusalsPerParticipant { visit.events.remove(at: refusals[0]) }
-      }
+    await add(entry, of: id, in: session, on: event.room, new: visit) { visit in
+      let refusals = visit.events.indices.filter { visit.events[$0].name == "JOIN_ERROR" }
+      if refusals.count > Self.refusalsPerParticipant { visit.events.remove(at: refusals[0]) }
     }
   }
 
@@ -215,18 +135,16 @@ extension IVSAPI {
     _ entry: IVSVisit.Event, _ event: RoomEvent, _ change: (inout IVSVisit) -> Void = { _ in }
   ) async {
     guard let session = live.session(of: event.room) else { return }
-    let key = IVSVisit.key(stage: event.room, session: session, participant: event.participant)
-    await record { () throws(RegistryError) in try await add(entry, to: key, change) }
+    await add(entry, of: event.participant, in: session, on: event.room, change)
   }
 
   /// Adds an event that is not there yet, and then makes the changes that come with it.
   private func add(
-    _ entry: IVSVisit.Event, to key: String, _ change: (inout IVSVisit) -> Void
-  ) async throws(RegistryError) {
+    _ entry: IVSVisit.Event, of id: Participant.ID, in session: String, on stage: String, new: IVSVisit? = nil,
+    _ change: (inout IVSVisit) -> Void
+  ) async {
     let limit = context.settings.eventsPerParticipant
-    try await context.registry.update(
-      IVSVisit.self, key, expiry: { _ in historyExpiry(at: entry.time) }, refusing: { $0 }
-    ) { (visit: inout IVSVisit) throws(RegistryError) in
+    await history.change(id, in: session, of: place(of: stage), at: entry.time, new: new) { visit in
       guard !visit.events.contains(where: { $0.id == entry.id }) else { return false }
       visit.events.append(entry)
       change(&visit)

@@ -75,15 +75,18 @@ struct VideoSDKAPI: VendorService {
     case ("POST", "sessions", "end", 2): return try await endSession(body, request, for: caller)
     case ("POST", "sessions", "participants", 3) where path[2] == "remove":
       return try await removeParticipant(body, for: caller)
-    case ("GET", "sessions", .some, 2): return answer(try await session(path[1], of: caller), request)
+    case ("GET", "sessions", .some, 2): return try await session(path[1], request, for: caller)
     case ("GET", "sessions", .some, 3) where path[2] == "participants":
       return try await visitors(path[1], request, for: caller, onlyActive: false)
     case ("GET", "sessions", .some, 4) where path[2] == "participants" && path[3] == "active":
       return try await visitors(path[1], request, for: caller, onlyActive: true)
+    case ("GET", "sessions", .some, 4) where path[2] == "participants":
+      return try await visitor(path[1], path[3], request, for: caller)
     case ("POST", "recordings", "start", 2): return try await startRecording(body, for: caller)
     case ("POST", "recordings", "end", 2), ("POST", "recordings", "stop", 2):
       return try await stopRecording(body, for: caller)
     case ("GET", "recordings", nil, 1): return try await listRecordings(request, for: caller)
+    case ("GET", "recordings", .some, 2): return try await recording(path[1], request, for: caller)
     default:
       context.log("\(request.method) \(request.path) of VideoSDK is not served")
       throw VideoSDKError(400, "\(request.method) \(request.path) is not served here")
@@ -95,10 +98,9 @@ struct VideoSDKAPI: VendorService {
     if request.header("Content-Type")?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true {
       let text = "?" + String(decoding: request.body, as: UTF8.self).replacing("+", with: " ")
       let form = APIRequest(method: "POST", target: text)
-      let names = ["customRoomId", "roomId", "sessionId", "participantId", "status"]
       return VideoSDKRequest(
         form: Dictionary(
-          uniqueKeysWithValues: names.compactMap { name in
+          uniqueKeysWithValues: VideoSDKRequest.formNames.compactMap { name in
             form.parameter(name).map { (name, $0) }
           }))
     }
@@ -167,85 +169,4 @@ struct VideoSDKAPI: VendorService {
     guard let owner = live.apiKey(ofRoom: join.room), owner != apiKey else { return nil }
     return Failure(.forbidden, "the room is another API key's")
   }
-}
-
-/// What this process knows of rooms without asking the registry.
-final class VideoSDKLiveRooms: Sendable {
-  struct Live: Sendable {
-    var session: String
-    var start: APITime
-    var participants: Set<Participant.ID> = []
-  }
-
-  private struct Known: Sendable {
-    var apiKey: String
-    var customID: String?
-    var autoClose: VideoSDKRoom.AutoClose?
-  }
-
-  /// Two API keys may have the same custom id.
-  private struct Custom: Hashable {
-    var apiKey: String
-    var id: String
-  }
-
-  private struct State {
-    var rooms: [String: Known] = [:]
-    var customs: [Custom: String] = [:]
-    var live: [String: Live] = [:]
-    var keys: [(apiKey: String, key: VerificationKey)] = []
-  }
-
-  private let state = Lock(State())
-
-  func set(_ room: VideoSDKRoom) {
-    state.withLock { state in
-      state.rooms[room.roomID] = Known(
-        apiKey: room.apiKey, customID: room.customRoomID, autoClose: room.autoClose)
-      if let custom = room.customRoomID { state.customs[Custom(apiKey: room.apiKey, id: custom)] = room.roomID }
-    }
-  }
-
-  /// The room of an API key by its id or by its custom id.
-  func roomID(of name: String, for apiKey: String) -> String? {
-    state.withLock { state in
-      state.rooms[name]?.apiKey == apiKey ? name : state.customs[Custom(apiKey: apiKey, id: name)]
-    }
-  }
-
-  func customID(of roomID: String, for apiKey: String) -> String? {
-    state.withLock { state in state.rooms[roomID].flatMap { $0.apiKey == apiKey ? $0.customID : nil } }
-  }
-
-  func apiKey(ofRoom roomID: String) -> String? { state.withLock { $0.rooms[roomID]?.apiKey } }
-  func live(_ roomID: String) -> Live? { state.withLock { $0.live[roomID] } }
-
-  func withLive<Value>(_ roomID: String, _ body: (inout Live?) -> Value) -> Value {
-    state.withLock { body(&$0.live[roomID]) }
-  }
-
-  /// Rooms with a session that has reached the room's limit, and whether the room is disabled then.
-  func dueToClose(at now: APITime) -> [(roomID: String, disables: Bool)] {
-    state.withLock { state in
-      state.live.compactMap { roomID, live in
-        guard let close = state.rooms[roomID]?.autoClose, let type = close.type,
-          live.start.adding(seconds: Int64(close.duration ?? 480) * 60) <= now
-        else { return nil }
-        return (roomID, type == "session-end-and-deactivate")
-      }
-      .sorted { $0.0 < $1.0 }
-    }
-  }
-
-  func setCredentials(_ credentials: [APICredentials.VideoSDKKey]) {
-    state.withLock { state in
-      state.keys = credentials.compactMap { entry in
-        guard var key = try? VerificationKey(secret: Array(entry.secret.utf8)) else { return nil }
-        key.binding = KeyBinding(kinds: [.eventListener])
-        return (entry.apiKey, key)
-      }
-    }
-  }
-
-  func key(of apiKey: String) -> VerificationKey? { state.withLock { $0.keys.first { $0.apiKey == apiKey }?.key } }
 }

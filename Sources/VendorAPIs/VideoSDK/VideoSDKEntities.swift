@@ -6,6 +6,19 @@ struct VideoSDKRoom: Codable, Sendable, Equatable {
     var duration: Int?
   }
 
+  /// What starts with each session of the room.
+  struct AutoStart: Codable, Sendable, Equatable {
+    var recording: VideoSDKOutput?
+    var hls: VideoSDKOutput?
+  }
+
+  /// Kept and returned.
+  struct MultiComposition: Codable, Sendable, Equatable {
+    var recording: Bool?
+    var hls: Bool?
+    var rtmp: Bool?
+  }
+
   /// 24 hexadecimal digits.
   var id: String
   /// As `abcd-efgh-ijkl`: the room's name in the room server.
@@ -16,8 +29,13 @@ struct VideoSDKRoom: Codable, Sendable, Equatable {
   var created: APITime
   var updated: APITime
   var autoClose: AutoClose?
-  var allowedParticipantIDs: [String]?
+  var autoStart: AutoStart?
+  /// Where the room's events go.
   var webhook: VideoSDKWebhook?
+  /// Kept and returned: all rooms are on one server.
+  var geoFence: String?
+  var multiComposition: MultiComposition?
+  var allowedParticipantIDs: [String]?
 
   static let prefix = "videosdk/room/"
   static func key(_ roomID: String) -> String { prefix + PercentEncoding.encode(roomID) }
@@ -29,48 +47,89 @@ struct VideoSDKRoom: Codable, Sendable, Equatable {
   }
 }
 
-/// The time from the first join of an empty room until the last participant has left.
-struct VideoSDKSession: Codable, Sendable, Equatable {
+/// How a recording or a playlist looks, as a request says it.
+struct VideoSDKComposition: Codable, Sendable, Equatable {
+  struct Layout: Codable, Sendable, Equatable {
+    var type: String?
+    var priority: String?
+    var gridSize: Int?
+  }
+
+  var layout: Layout?
+  var theme: String?
+  var mode: String?
+  var quality: String?
+  var orientation: String?
+}
+
+/// A recording or a playlist that is to be made.
+struct VideoSDKOutput: Codable, Sendable, Equatable {
+  struct Transcription: Codable, Sendable, Equatable { var enabled: Bool? }
+
+  var config: VideoSDKComposition?
+  var transcription: Transcription?
+}
+
+/// Where a session is found by its id.
+struct VideoSDKSessionPlace: Codable, Sendable, Equatable {
+  var roomID: String
+  var apiKey: String
+
+  static func key(session: String) -> String { "videosdk/session/" + PercentEncoding.encode(session) }
+
+  /// The room in the keys of its history.
+  static func place(_ roomID: String, apiKey: String) -> String {
+    "\(PercentEncoding.encode(apiKey))/\(PercentEncoding.encode(roomID))"
+  }
+
+  var place: String { Self.place(roomID, apiKey: apiKey) }
+}
+
+/// A participant of one session.
+struct VideoSDKVisit: SessionVisit, Equatable {
   struct Stay: Codable, Sendable, Equatable {
     var start: APITime
+    /// nil: the participant is in the room, or the server has ended before it left.
     var end: APITime?
   }
 
-  struct Visitor: Codable, Sendable, Equatable {
-    var id: String
-    var name: String
-    var stays: [Stay]
+  var id: String
+  var name: String
+  /// Counts the participants of the session.
+  var order: Int
+  /// Oldest first.
+  var stays: [Stay] = []
+
+  var lastTime: APITime? { stays.flatMap { [$0.start] + ($0.end.map { [$0] } ?? []) }.max() }
+}
+
+/// A recording of a room, as the recorder has reported it.
+struct VideoSDKRecording: Codable, Sendable, Equatable {
+  struct File: Codable, Sendable, Equatable {
+    var url: String
+    var bytes: Int?
+    var seconds: Double
+    var width: Int?
+    var height: Int?
   }
 
-  var id: String
-  var roomID: String
-  var apiKey: String
-  var start: APITime
-  var end: APITime?
-  /// In order of their first join.
-  var visitors: [Visitor] = []
-
-  static let prefix = "videosdk/session/"
-  static func key(_ id: String) -> String { prefix + PercentEncoding.encode(id) }
-  var key: String { Self.key(id) }
-}
-
-/// The sessions of a room that are kept, oldest first.
-struct VideoSDKSessionList: Codable, Sendable, Equatable {
-  var ids: [String] = []
-  static func key(_ roomID: String) -> String { "videosdk/sessions/" + PercentEncoding.encode(roomID) }
-}
-
-/// A recording that a back end has had made.
-struct VideoSDKRecording: Codable, Sendable, Equatable {
   var id: String
   var roomID: String
   var sessionID: String
   var apiKey: String
+  /// When the recorder began to write.
   var created: APITime
+  /// When the recorder had completed the file, or had lost it; nil: it is being written.
   var end: APITime?
+  /// nil: there is no complete file.
+  var file: File?
+  /// Kept and returned, as the request that started the recording gave them.
+  var webhookURL: String?
+  var awsDirPath: String?
 
-  static let prefix = "videosdk/recording/"
-  static func key(_ id: String) -> String { prefix + PercentEncoding.encode(id) }
-  var key: String { Self.key(id) }
+  static func prefix(apiKey: String, roomID: String? = nil) -> String {
+    "videosdk/recording/\(PercentEncoding.encode(apiKey))/" + (roomID.map { PercentEncoding.encode($0) + "/" } ?? "")
+  }
+
+  var key: String { Self.prefix(apiKey: apiKey, roomID: roomID) + PercentEncoding.encode(id) }
 }

@@ -12,19 +12,30 @@ struct VideoSDKErrorBody: Encodable {
 /// The members of all requests: each operation reads its own.
 struct VideoSDKRequest: Decodable {
   var customRoomId: String?
+  var region: String?
+  var geoFence: String?
+  var webhook: VideoSDKWebhook?
   var autoCloseConfig: VideoSDKRoom.AutoClose?
+  var autoStartConfig: VideoSDKRoom.AutoStart?
   var allowedParticipantIds: [String]?
+  var multiComposition: VideoSDKRoom.MultiComposition?
   var roomId: String?
   var sessionId: String?
   var participantId: String?
-  var status: String?
-  var webhook: VideoSDKWebhook?
+  var config: VideoSDKComposition?
+  var transcription: VideoSDKOutput.Transcription?
+  var templateUrl: String?
+  var webhookUrl: String?
+  var awsDirPath: String?
 
-  /// The fields of a form; only texts are in forms.
+  /// The names of the members that a form may have: only texts are in forms.
+  static let formNames = ["customRoomId", "region", "geoFence", "roomId", "sessionId", "participantId", "webhookUrl"]
+
   init(form: [String: String]) {
     customRoomId = form["customRoomId"]
+    (region, geoFence) = (form["region"], form["geoFence"])
     (roomId, sessionId) = (form["roomId"], form["sessionId"])
-    (participantId, status) = (form["participantId"], form["status"])
+    (participantId, webhookUrl) = (form["participantId"], form["webhookUrl"])
   }
 }
 
@@ -43,8 +54,12 @@ struct VideoSDKRoomAnswer: Encodable {
   var disabled: Bool
   var createdAt: String
   var updatedAt: String
-  var autoCloseConfig: VideoSDKRoom.AutoClose?
+  var geoFence: String?
   var webhook: VideoSDKWebhook?
+  var autoCloseConfig: VideoSDKRoom.AutoClose?
+  var autoStartConfig: VideoSDKRoom.AutoStart?
+  var multiComposition: VideoSDKRoom.MultiComposition?
+  var allowedParticipantIds: [String]?
   var links: VideoSDKLinks
 }
 
@@ -93,23 +108,51 @@ struct VideoSDKSessionAnswer: Encodable {
 }
 
 struct VideoSDKRecordingAnswer: Encodable {
+  struct File: Encodable {
+    struct Meta: Encodable {
+      struct Resolution: Encodable {
+        var w: Int
+        var h: Int
+      }
+      var format: String
+      var resolution: Resolution?
+      /// In seconds.
+      var duration: Double
+    }
+    var id: String
+    /// `video` or `audio`.
+    var type: String
+    /// In bytes.
+    var size: Int?
+    var fileUrl: String
+    var createdAt: String
+    var meta: Meta
+  }
+
   var id: String
   var roomId: String
   var sessionId: String
+  /// `recording-started` or `recording-stopped`, as the service's events are called.
+  var status: String
   var createdAt: String
+  /// Absent while the room is being recorded.
   var endedAt: String?
+  /// Absent until the file is complete.
+  var file: File?
+  var webhookUrl: String?
+  var awsDirPath: String?
   var links: VideoSDKLinks
 }
 
-struct VideoSDKPage<Item: Encodable>: Encodable {
-  struct Info: Encodable {
-    var currentPage: Int
-    var perPage: Int
-    var lastPage: Int
-    var total: Int
-  }
+struct VideoSDKPageInfo: Encodable {
+  var currentPage: Int
+  var perPage: Int
+  var lastPage: Int
+  var total: Int
+}
 
-  var pageInfo: Info
+struct VideoSDKPage<Item: Encodable>: Encodable {
+  var pageInfo: VideoSDKPageInfo
   var data: [Item]
 }
 
