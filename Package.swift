@@ -466,7 +466,8 @@ let package = Package(
       "TestingAPIs",
       of: [
         "KoineTestingAPIs", "KoineTesting", "Koine", "KoineUIKit", "KoineTokens", "KoineVendorAPIs",
-        "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
+        "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC",
+        "WebRTC",
       ], swiftSettings: asAppsAre),
     .target(
       name: "LinuxCopyApp", dependencies: ["UIKit", "AVFoundation", "Combine", "CoreVideo", "KoineOS"],
