@@ -70,7 +70,8 @@ import Testing
 
   private func makeMeeting(_ harness: APIHarness) async throws -> String {
     let answer = await harness.aws(
-      "POST", "/meetings", #"{"ClientRequestToken":"token-1","MediaRegion":"eu-central-1","ExternalMeetingId":"standup"}"#)
+      "POST", "/meetings",
+      #"{"ClientRequestToken":"token-1","MediaRegion":"eu-central-1","ExternalMeetingId":"standup"}"#)
     return try answer.decoded(Created.self).Meeting.meetingID
   }
 
@@ -326,9 +327,16 @@ import Testing
   /// implementation.
   @Test func eventsAreSignedByTheKeyOfTheRegistry() async throws {
     let harness = try APIHarness()
+    let others = await withTaskGroup { tasks in
+      for _ in 0..<8 {
+        tasks.addTask { await harness.apis.answer(APIRequest(method: "GET", target: "/v2/public/rsa-public-key")).text }
+      }
+      return await tasks.reduce(into: Set<String>()) { $0.insert($1) }
+    }
     let answer = await harness.apis.answer(APIRequest(method: "GET", target: "/v2/public/rsa-public-key"))
     #expect(answer.status == 200)
     let pem = try answer.decoded(Key.self).publicKey
+    #expect(others == [answer.text])
     #expect(pem.hasPrefix("-----BEGIN RSA PUBLIC KEY-----\nMII"))
     let room = try await call(harness, "POST", "/v2/rooms", Self.hook).decoded(Room.self).roomId
     await join(harness, room, "ana")

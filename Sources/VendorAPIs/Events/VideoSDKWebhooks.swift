@@ -16,7 +16,8 @@ final class VideoSDKWebhooks: Sendable {
     var webhooks: [String: VideoSDKWebhook] = [:]
     /// Names of the participants that are present, by room.
     var names: [String: [Participant.ID: String]] = [:]
-    var key: WebhookKey?
+    /// Gives the key, or fails.
+    var key: Task<Result<WebhookKey, RegistryError>, Never>?
   }
 
   private let context: APIContext
@@ -26,10 +27,24 @@ final class VideoSDKWebhooks: Sendable {
 
   // MARK: The key
 
-  /// The key of the registry, which is made when it is first needed.
+  /// The key of the registry, which is made when it is first needed: once, as everyone may ask for the public key at the same time.
   /// - Throws: `RegistryError` if the store does not answer.
   private func key() async throws(RegistryError) -> WebhookKey {
-    if let known = state.withLock({ $0.key }) { return known }
+    let task = state.withLock { state in
+      let task = state.key ?? Task { await self.readKey() }
+      state.key = task
+      return task
+    }
+    let result = await task.value
+    if case .failure = result { state.withLock { if $0.key == task { $0.key = nil } } }
+    return try result.get()
+  }
+
+  private func readKey() async -> Result<WebhookKey, RegistryError> {
+    do throws(RegistryError) { return .success(try await storedKey()) } catch { return .failure(error) }
+  }
+
+  private func storedKey() async throws(RegistryError) -> WebhookKey {
     var stored = try await context.registry.read(StoredWebhookKey.self, StoredWebhookKey.key)?.value
     if stored == nil {
       guard let new = WebhookKey.generate() else { throw .unavailable("no key for webhooks could be made") }
@@ -39,7 +54,6 @@ final class VideoSDKWebhooks: Sendable {
     guard let der = stored.flatMap({ Base64.decode($0.der.utf8) }), let key = WebhookKey(der: der) else {
       throw .unavailable("the key for webhooks cannot be read")
     }
-    state.withLock { $0.key = key }
     return key
   }
 
