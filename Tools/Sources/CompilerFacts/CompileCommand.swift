@@ -95,7 +95,10 @@ public struct CompileCommand: Sendable {
   }
 
   /// The same module with another set of files.
-  public func with(files: [String]) -> CompileCommand {
+  public func with(files: [String]) -> CompileCommand { with(files: files, module: module) }
+
+  /// Another module, compiled with the same options.
+  public func with(files: [String], module: String) -> CompileCommand {
     CompileCommand(module: module, files: files, options: options, toolchain: toolchain)
   }
 
