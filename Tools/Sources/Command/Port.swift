@@ -64,10 +64,9 @@ struct LayerCommand: ParsableCommand {
       let command = { (module: String) throws(FactsFailure) in
         try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
       }
-      layer = try CallLayer(of: type, in: build.app, to: to, isForTests: forTests) { module throws(FactsFailure) in
-        try TreeDump(try command(module), toolchain: toolchain)
+      (layer, outcome) = try CallLayer.compiled(of: type, in: build.app, to: to, isForTests: forTests, command) {
+        module throws(FactsFailure) in try TreeDump(try command(module), toolchain: toolchain)
       }
-      outcome = try layer.typecheck(beside: try command(layer.module))
       if let output, outcome.succeeded { try write(layer, to: output) }
     } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine port: \(error)\n".utf8))
@@ -87,8 +86,11 @@ struct LayerCommand: ParsableCommand {
 
   private func write(_ layer: CallLayer, to output: String) throws {
     let helper = URL(fileURLWithPath: output).deletingLastPathComponent().appendingPathComponent(layer.helperName)
-    try layer.helper.write(to: helper, atomically: true, encoding: .utf8)
-    try layer.source.write(toFile: output, atomically: true, encoding: .utf8)
+    // A file that stays as it is keeps its date: builds and the index go by it.
+    for (text, file) in [(layer.helper, helper), (layer.source, URL(fileURLWithPath: output))]
+    where (try? String(contentsOf: file, encoding: .utf8)) != text {
+      try text.write(to: file, atomically: true, encoding: .utf8)
+    }
   }
 }
 

@@ -15,6 +15,8 @@ public struct CallLayer: Sendable {
   public let typeName: String
   public let module: String
   private let isForTests: Bool
+  /// The app's declarations by their lines in the new file, the largest first.
+  private let declarations: [(place: CodeLocation, lines: ClosedRange<Int>)]
   /// What came of the call sites, as text.
   public let report: String
   /// Shares of the call sites by their names, in the order of the report.
@@ -31,7 +33,7 @@ public struct CallLayer: Sendable {
   ///   target, or the app has types with the new names.
   public init(
     of type: String, in app: CompiledApp, to target: Style, isForTests: Bool = false,
-    facts: (String) throws(FactsFailure) -> any TypeFacts
+    without refusals: [LayerRefusal] = [], facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) {
     guard target == .koine else {
       throw FactsFailure("there is no writer of the style \(target.rawValue) yet; layers are written in: koine")
@@ -46,7 +48,7 @@ public struct CallLayer: Sendable {
     let context = LayerContext(
       callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests)
     guard let first = layer.items.first else { throw FactsFailure("\(callClass.name) uses no vendor's symbols") }
-    let renderer = LayerRenderer(context, source: first.source)
+    let renderer = LayerRenderer(context, source: first.source, refusals: refusals)
     var texts: [String] = []
     for _ in 0..<Self.roundLimit {
       renderer.beginAgain()
@@ -55,9 +57,11 @@ public struct CallLayer: Sendable {
     }
     let typeName = prefix + callClass.name
     let dispatch = context.model.handlers.isEmpty ? "" : "\n" + context.writer.dispatch(context.model, of: typeName)
-    let body = texts.map { $0.trimmingCharacters(in: .newlines) + "\n" }.joined(separator: "\n")
-      .replacing(context.writer.placeOfMembers, with: context.writer.members)
-    source = Self.head(callClass, layer, isForTests: isForTests) + body + dispatch
+    let body = texts.map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
+      context.writer.placeOfMembers, with: context.writer.members)
+    let marked = DeclarationMarks.removed(from: Self.head(callClass, layer, isForTests: isForTests) + body + dispatch)
+    source = marked.text
+    declarations = marked.lines.map { (renderer.places[$0.number], $0.lines) }
     self.isForTests = isForTests
     (helper, helperName) = (KoineHelper.source, KoineHelper.fileName)
     self.typeName = typeName
@@ -100,8 +104,14 @@ public struct CallLayer: Sendable {
     }
   }
 
+  /// The module of the views, as identifiers of its declarations have it.
+  private static let platform = "10KoineUIKit"
+
   private static func head(_ callClass: CallClass, _ layer: LayerDeclarations, isForTests: Bool) -> String {
-    var imports: Set<String> = ["Koine"]
+    // The vendors' modules export these two.
+    var imports: Set<String> = ["Koine", "Foundation"]
+    let references = layer.items.reduce(into: Set<String>()) { $0.formUnion($1.references) }
+    if references.contains(where: { $0.contains(platform) }) { imports.insert("KoineUIKit") }
     for path in Set(layer.items.map(\.location.file)) {
       guard let source = callClass.source(of: path) else { continue }
       for occurrence in source.file.occurrences
@@ -111,6 +121,7 @@ public struct CallLayer: Sendable {
         imports.insert(occurrence.symbol.name)
       }
     }
+    if imports.contains("UIKit") { imports.remove("KoineUIKit") }
     let app = isForTests ? "\n\n@testable import \(callClass.type.module)" : ""
     return """
       // swift-format-ignore-file
@@ -147,7 +158,54 @@ public struct CallLayer: Sendable {
     return shares
   }
 
+  /// A mark stands before the empty lines with which a declaration's text begins.
+  private static func trimmed(_ text: String) -> String {
+    guard let end = text.firstIndex(of: "\u{4}") else { return text }
+    let body = text[text.index(after: end)...]
+    return text[...end] + String(body.drop(while: \.isNewline))
+  }
+
   // MARK: Proof
+
+  /// Writes the layer, and compiles it beside the app. Declarations of the app that the compiler refuses in their new form stay as comments,
+  /// each under a `#warning` with the error.
+  /// - Parameters:
+  ///   - command: how the build compiles a module.
+  ///   - facts: the types of a module.
+  /// - Throws: `FactsFailure`, as the initializer does, and if the compiler cannot be started.
+  public static func compiled(
+    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool,
+    _ command: (String) throws(FactsFailure) -> CompileCommand, facts: (String) throws(FactsFailure) -> any TypeFacts
+  ) throws(FactsFailure) -> (layer: CallLayer, outcome: CompileCommand.Outcome) {
+    var known: [String: any TypeFacts] = [:]
+    var refusals: [LayerRefusal] = []
+    while true {
+      let layer = try CallLayer(of: type, in: app, to: target, isForTests: isForTests, without: refusals) {
+        module throws(FactsFailure) in
+        if let found = known[module] { return found }
+        let found = try facts(module)
+        known[module] = found
+        return found
+      }
+      let outcome = try layer.typecheck(beside: try command(layer.module))
+      let news = layer.refusals(of: outcome).filter { one in !refusals.contains { $0.place == one.place } }
+      if outcome.succeeded || news.isEmpty { return (layer, outcome) }
+      refusals += news
+    }
+  }
+
+  /// The declarations of the app in which the compiler has found errors: the smallest around each error.
+  public func refusals(of outcome: CompileCommand.Outcome) -> [LayerRefusal] {
+    let refusals = outcome.errors.compactMap { error -> LayerRefusal? in
+      let parts = error.split(separator: ":", maxSplits: 4).map(String.init)
+      guard parts.count == 5, parts[0].hasSuffix("/\(typeName).swift"), let line = Int(parts[1]),
+        let declaration = declarations.last(where: { $0.lines.contains(line) })
+      else { return nil }
+      return LayerRefusal(place: declaration.place, reason: parts[4].trimmingCharacters(in: .whitespaces))
+    }
+    var places: Set<CodeLocation> = []
+    return refusals.filter { places.insert($0.place).inserted }
+  }
 
   /// Checks the types of the new file and the helper together with the module's, or as files of a test target that imports the module.
   /// - Throws: `FactsFailure` if the compiler cannot be started, or the files cannot be put into a temporary folder.

@@ -1,5 +1,6 @@
 import CallModel
 import CompilerFacts
+import Foundation
 import KoinePorting
 import SwiftParser
 import SwiftSyntax
@@ -20,10 +21,15 @@ struct CallRenderer {
     switch reading {
     case .intent(let intent): return try text(of: intent, call, member, token)
     case .registration(let facts, let isOn): return try text(of: facts, isOn, call, member, token)
-    case .word(let word) where word.hasSuffix(".init()"):
+    case .word(let word):
+      guard let range = word.range(of: ".init("), member == nil else { return nil }
       renderer.mark(token, .written)
-      return token.leadingTrivia.description + context.writer.initializer(word) + call.trailingTrivia.description
-    case .word, .conformance: return nil
+      if let arguments = context.writer.arguments(ofInitializer: word) {
+        return token.leadingTrivia.description + word[..<range.lowerBound] + arguments + call.trailingTrivia.description
+      }
+      return token.replaced(by: String(word[..<range.lowerBound])) + (call.leftParen?.description ?? "")
+        + (try renderer.render(Syntax(call.arguments))) + (call.rightParen?.description ?? "")
+    case .conformance: return nil
     case .lost(let symbol, let instead): throw .lost(symbol: symbol, instead: instead)
     case .unknown(let symbol):
       guard let value = value(of: call, token) else { throw .unknown(symbol) }

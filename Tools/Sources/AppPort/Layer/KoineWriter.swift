@@ -30,10 +30,11 @@ final class KoineWriter {
   /// Base names of the call class's members.
   private let taken: Set<String>
   private var used: Set<Property> = []
+  private var setsCredential = false
 
   init(taken: Set<String>) { self.taken = Set(taken.map { String($0.prefix { $0 != "(" }) }) }
 
-  func forget() { used = [] }
+  func forget() { (used, setsCredential) = ([], false) }
 
   private func free(_ name: String) -> String {
     taken.contains(name) ? "room" + name.prefix(1).uppercased() + name.dropFirst() : name
@@ -79,6 +80,13 @@ final class KoineWriter {
     }
   }
 
+  /// Values that have more in them than the vendor's: they can be patterns, and no values.
+  func hasPayload(_ word: String) -> Bool {
+    ["SessionState.ended", "EndReason.refused", "EndReason.removedByService"].contains(word)
+  }
+  /// The property that says whether a value is this one.
+  func predicate(_ word: String) -> String? { word == "SessionState.ended" ? "isEnded" : nil }
+
   func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
     case "LeaveReason": "description"
@@ -91,9 +99,8 @@ final class KoineWriter {
   func equality(_ sign: String) -> String? { ["===": "==", "!==": "!="][sign] }
   let videoOfTrack = "video"
 
-  func initializer(_ word: String) -> String {
-    word == "VideoView.init()" ? "VideoView(frame: .zero)" : String(word.dropLast(".init()".count)) + "()"
-  }
+  /// The arguments of an initializer that the common layer has only with some.
+  func arguments(ofInitializer word: String) -> String? { word == "VideoView.init()" ? "(frame: .zero)" : nil }
 
   // MARK: Actions
 
@@ -109,6 +116,7 @@ final class KoineWriter {
   ) throws(Unportable) -> Written {
     if intent.row == "credential" {
       guard callType != nil, let credential = slots["credential"] else { throw .unknown(intent.symbol) }
+      setsCredential = true
       return Written(text: "\(name(.credential)) = \(credential)", usesHelper: false)
     }
     guard let signature = table.write(intent.row, in: .koine), let open = signature.firstIndex(of: "("),
@@ -285,7 +293,11 @@ final class KoineWriter {
   var members: String {
     let properties = Property.allCases.filter(used.contains)
     if properties.isEmpty { return "" }
-    let lines = properties.map { "  private var \(free($0.rawValue)): \($0.type)\n" }
+    // If no code of the class sets the credential, other code has to.
+    let lines = properties.map { property in
+      let access = property == .credential && !setsCredential ? "" : "private "
+      return "  \(access)var \(free(property.rawValue)): \(property.type)\n"
+    }
     return "\n\n  // MARK: For the session\n\n" + lines.joined().dropLast()
   }
 }

@@ -45,6 +45,12 @@ final class LayerContext {
     return writer.handlerName(handler)
   }
 
+  /// Whether it is a declaration that other code of the app can name: no parameter, and nothing inside a function.
+  func isMember(_ usr: String) -> Bool {
+    guard let declaration = callClass.app.declarations[usr], declaration.symbol.kind != .parameter else { return false }
+    return declaration.owner?.kind.isType ?? (declaration.symbol.kind != .variable || layer.isAtTop(declaration))
+  }
+
   func isVendor(_ type: String) -> Bool { VendorSites.style(of: String(type.prefix { $0 != "." })) == model.style }
 
   /// What the call class's body gets in addition, if the block is its body.

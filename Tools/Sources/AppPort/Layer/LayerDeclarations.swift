@@ -60,6 +60,8 @@ struct LayerDeclarations {
       }.filter { declarations[$0].map { Self.isAtTop($0, in: all) } ?? false })
   }
 
+  func isAtTop(_ declaration: Declarations.Declaration) -> Bool { Self.isAtTop(declaration, in: items) }
+
   private static func isAtTop(_ declaration: Declarations.Declaration, in all: [Item]) -> Bool {
     all.contains { item in
       guard item.source.file.path == declaration.location.file, item.declared.contains(declaration.symbol.usr),

@@ -30,10 +30,19 @@ final class LayerRenderer {
   /// Whether the layer has to be rendered again, because a declaration could not be rendered that was used before.
   private(set) var hasNews = false
 
-  init(_ context: LayerContext, source: CompiledSource) { (self.context, self.source) = (context, source) }
+  /// Declarations that the compiler has refused in an earlier form of the new file.
+  private let refusals: [LayerRefusal]
+  private var marks = DeclarationMarks()
+  /// The places of the declarations, by the numbers in their marks.
+  var places: [CodeLocation] { marks.places }
+
+  init(_ context: LayerContext, source: CompiledSource, refusals: [LayerRefusal]) {
+    (self.context, self.source, self.refusals) = (context, source, refusals)
+  }
 
   func beginAgain() {
     (shares, warnings, hasNews) = ([:], [], false)
+    marks = DeclarationMarks()
     context.forget()
   }
 
@@ -90,6 +99,7 @@ final class LayerRenderer {
     if let reading = context.model.readings[location] {
       switch reading {
       case .word(let word):
+        if context.writer.hasPayload(word), !token.isInPattern { throw .unknown(token.text) }
         let (text, share) = context.writer.name(of: word)
         mark(token, share)
         return token.replaced(by: text)
@@ -146,10 +156,10 @@ final class LayerRenderer {
     let elements = Array(sequence.elements)
     var (text, index) = ("", 0)
     while index < elements.count {
-      if index + 2 < elements.count, let cast = elements[index + 1].as(UnresolvedAsExprSyntax.self),
-        let video = try videoCast(elements[index], cast, elements[index + 2])
+      if index + 2 < elements.count,
+        let replaced = try comparison(elements[index], elements[index + 1], elements[index + 2])
       {
-        text += video
+        text += replaced
         index += 3
       } else if let sign = elements[index].as(BinaryOperatorExprSyntax.self), index > 0, index + 1 < elements.count,
         let other = context.writer.equality(sign.operator.text),
@@ -165,17 +175,44 @@ final class LayerRenderer {
     return text
   }
 
-  /// `stream.track as? RTCVideoTrack`
-  private func videoCast(
-    _ value: ExprSyntax, _ cast: UnresolvedAsExprSyntax, _ type: ExprSyntax
+  private func comparison(
+    _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax
   ) throws(Unportable) -> String? {
+    if let text = try videoCast(value, sign, other) { return text }
+    return try predicate(value, sign, other)
+  }
+
+  /// `state == .CLOSED`, where the common layer's value has more in it.
+  private func predicate(
+    _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax
+  ) throws(Unportable) -> String? {
+    guard let sign = sign.as(BinaryOperatorExprSyntax.self)?.operator.text, sign == "==" || sign == "!=",
+      let token = other.as(MemberAccessExprSyntax.self)?.declName.baseName, case .word(let word)? = reading(at: token),
+      context.writer.hasPayload(word)
+    else { return nil }
+    guard let property = context.writer.predicate(word) else { throw .unknown(token.text) }
+    mark(token, .written)
+    let text = try trimmed(value)
+    return value.leadingTrivia.description + (sign == "==" ? "" : "!") + "\(text).\(property)"
+      + other.trailingTrivia.description
+  }
+
+  /// `stream.track as? RTCVideoTrack`, or with `as!` or `is`.
+  private func videoCast(
+    _ value: ExprSyntax, _ cast: ExprSyntax, _ type: ExprSyntax
+  ) throws(Unportable) -> String? {
+    guard cast.is(UnresolvedAsExprSyntax.self) || cast.is(UnresolvedIsExprSyntax.self) else { return nil }
     guard let member = value.as(MemberAccessExprSyntax.self), reading(at: member.declName.baseName) == .word("self"),
       let base = member.base, let named = type.as(TypeExprSyntax.self)?.firstToken(viewMode: .sourceAccurate),
       reading(at: named) == .word("Track")
     else { return nil }
     mark(member.declName.baseName, .inHelper)
     mark(named, .inHelper)
-    return try render(Syntax(base)) + "." + context.writer.videoOfTrack + type.trailingTrivia.description
+    let video = try render(Syntax(base)) + "." + context.writer.videoOfTrack
+    let end =
+      cast.is(UnresolvedIsExprSyntax.self)
+      ? " != nil" : cast.as(UnresolvedAsExprSyntax.self)?.questionOrExclamationMark?.text == "!" ? "!" : ""
+    return video + end + type.trailingTrivia.description
   }
 
   func reading(at token: TokenSyntax) -> Reading? { context.model.readings[source.location(of: token)] }
@@ -300,12 +337,24 @@ final class LayerRenderer {
     return kept.isEmpty ? (end.isEmpty ? " " : end) : clause.colon.description + kept.joined(separator: ", ") + end
   }
 
-  /// Renders a declaration, or leaves it as a comment.
+  /// Renders a declaration, or leaves it as a comment. Marks say where it is in the new file.
   private func declaration(_ node: Syntax, _ text: () throws(Unportable) -> String) -> String {
+    let place = source.location(of: node.firstToken(viewMode: .sourceAccurate)!)
+    let number = marks.number(of: place)
+    return DeclarationMarks.begin(number) + unmarkedDeclaration(node, place, text) + DeclarationMarks.end
+  }
+
+  private func unmarkedDeclaration(
+    _ node: Syntax, _ place: CodeLocation, _ text: () throws(Unportable) -> String
+  ) -> String {
     if let handler = context.lostHandler(node, in: source) {
       markAll(in: node, .dropped)
       note(unported: node)
       return Self.comment(node, "koine port: the common layer does not report it; \(handler)")
+    }
+    if let refusal = refusals.first(where: { $0.place == place }) {
+      note(unported: node)
+      return comment(node, .unknown(refusal.reason))
     }
     do { return try text() } catch {
       note(unported: node)
@@ -316,7 +365,9 @@ final class LayerRenderer {
   private func note(unported node: Syntax) {
     for token in node.tokens(viewMode: .sourceAccurate) {
       for occurrence in source.occurrences(at: token) where !occurrence.roles.contains(.reference) {
-        if unported.insert(occurrence.symbol.usr).inserted { hasNews = true }
+        let symbol = occurrence.symbol
+        guard !symbol.isAccessor, context.isMember(symbol.usr) else { continue }
+        if unported.insert(symbol.usr).inserted { hasNews = true }
       }
     }
   }
@@ -332,7 +383,7 @@ final class LayerRenderer {
       markAll(in: node, .warned)
       warnings.append((place, symbol))
       let text = symbol.replacing("\\", with: "").replacing("\"", with: "'")
-      return Self.comment(node, nil, warning: "PORT 3: write \(text) in the words of the common layer")
+      return Self.comment(node, nil, warning: "PORT 3: not known to the common layer: \(text)")
     }
   }
 
@@ -396,5 +447,16 @@ final class LayerRenderer {
 }
 
 extension TokenSyntax {
+  /// Whether the token is part of a pattern: of a `case`.
+  fileprivate var isInPattern: Bool {
+    var node = parent
+    while let current = node {
+      if current.is(ExpressionPatternSyntax.self) { return true }
+      if current.is(CodeBlockItemSyntax.self) { return false }
+      node = current.parent
+    }
+    return false
+  }
+
   func replaced(by text: String) -> String { leadingTrivia.description + text + trailingTrivia.description }
 }
