@@ -491,8 +491,9 @@ let package = Package(
     tests(
       "PortingSuite",
       of: [
-        "KoineTesting", "Koine", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
-        "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "UIKit", "Combine",
+        "KoineTesting", "Koine", "KoineBackends", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp",
+        "EventListenerApp", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "UIKit",
+        "AVFoundation", "Combine",
       ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",

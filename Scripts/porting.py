@@ -6,7 +6,8 @@ import re
 
 from swift_declarations import Declarations
 
-FIELDS = {"id", "group", "does", "symbols", "instead", "differs", "example"}
+OPTIONAL = {"instead", "differs", "example", "slots", "read", "write", "lost"}
+FIELDS = {"id", "group", "does", "symbols"} | OPTIONAL
 PAGE, ADOPT = "Docs/porting.md", "Docs/adopt.md"
 BEGIN, END = "<!-- Written by Scripts/check-coverage from porting.json: begin -->", "<!-- end -->"
 WRITTEN, EXAMPLES = "Sources/Porting/GeneratedTables.swift", "Tests/Porting/Examples"
@@ -24,7 +25,7 @@ def offences(table, declared, examples):
     seen, styles = set(), table["styles"]
     for row in table["rows"]:
         name = row.get("id", "?")
-        if set(row) - FIELDS or FIELDS - set(row) - {"instead", "differs", "example"}:
+        if set(row) - FIELDS or FIELDS - set(row) - OPTIONAL:
             yield f"{name}: fields {sorted(row)}"
             continue
         if name in seen:
@@ -47,9 +48,28 @@ def offences(table, declared, examples):
                     yield f"{name}: {symbol} is unavailable in {found.place}"
             if row.get("example") and symbols and row["example"] not in examples[style]:
                 yield f"{name}: {style} has no example '{row['example']}'"
+        yield from offences_of_port(row, styles, declared)
     for style in styles:
         for example in sorted(set(examples[style]) - {row.get("example") for row in table["rows"]}):
             yield f"{style}: no row names the example '{example}'"
+
+
+def offences_of_port(row, styles, declared):
+    """What `koine port` reads: symbols of the styles, and slots of the row."""
+    name, slots = row["id"], set(row.get("slots", []))
+    for field in ("read", "write", "lost"):
+        for style in row.get(field, {}):
+            if style not in styles:
+                yield f"{name}: {field}: '{style}' is no style"
+    for field in ("read", "lost"):
+        for style, symbols in row.get(field, {}).items():
+            for symbol in symbols if style in styles else []:
+                if not declared[style].find(symbol):
+                    yield f"{name}: {field}: {style} declares no {symbol}"
+    for symbols in row.get("read", {}).values():
+        for symbol, meaning in symbols.items():
+            if isinstance(meaning, dict) and "fact" not in meaning and set(meaning) - slots:
+                yield f"{name}: {symbol} has slots {sorted(set(meaning) - slots)} that the row has not"
 
 
 # Examples
@@ -239,6 +259,9 @@ def self_test():
         (breaches(group="h"), "no title"), (breaches(note="n"), "fields"), (breaches(symbols={}), "neither symbols nor"),
         (breaches(symbols={}, instead={"s": "x"}), ""), (breaches(symbols={"t": ["A.f()"]}), "no style"),
         (breaches(example="z"), "has no example 'z'"), (breaches(example="z"), "no row names the example 'e'"),
+        (breaches(read={"s": {"A.f()": {}}}, lost={"s": ["A"]}), ""), (breaches(read={"s": {"A.h()": "B"}}), "read: s declares no A.h()"),
+        (breaches(lost={"s": ["A.h()"]}), "lost: s declares no A.h()"), (breaches(write={"t": "B.f()"}), "write: 't' is no style"),
+        (breaches(slots=["one"], read={"s": {"A.f()": {"two": True}}}), "slots ['two'] that the row has not"),
         (breaches([{"id": "r", "group": "g", "does": "d", "symbols": {"s": ["A"]}}]), "told twice"),
     ]
     for got, wanted in cases:

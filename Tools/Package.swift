@@ -45,8 +45,11 @@ let package = Package(
       name: "AppCheck", dependencies: ["CompilerFacts", .product(name: "KoinePorting", package: "koine")],
       swiftSettings: reading, linkerSettings: linking),
     .target(
+      name: "CallModel", dependencies: ["CompilerFacts", .product(name: "KoinePorting", package: "koine")],
+      swiftSettings: settings),
+    .target(
       name: "AppPort",
-      dependencies: ["AppCheck", "CompilerFacts", .product(name: "KoinePorting", package: "koine")],
+      dependencies: ["AppCheck", "CallModel", "CompilerFacts", .product(name: "KoinePorting", package: "koine")],
       swiftSettings: reading, linkerSettings: linking),
     .executableTarget(
       name: "koine-tools",
@@ -63,7 +66,11 @@ let package = Package(
       dependencies: ["AppCheck", "CompilerFacts", "koine-tools", .product(name: "KoinePorting", package: "koine")],
       swiftSettings: reading),
     .testTarget(
-      name: "AppPortTests", dependencies: ["AppPort", "CompilerFacts", "TestSupport"], swiftSettings: reading),
+      name: "AppPortTests",
+      dependencies: [
+        "AppPort", "CallModel", "CompilerFacts", "TestSupport", .product(name: "KoinePorting", package: "koine"),
+      ],
+      swiftSettings: reading),
   ],
   swiftLanguageModes: [.v6]
 )

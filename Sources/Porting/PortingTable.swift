@@ -11,6 +11,36 @@ public struct PortingTable: Sendable {
     /// What does it where a style has no word, or has to be known besides.
     public let instead: [Style: String]
     public let differs: String?
+    /// The names of what varies from use to use: `koine port` reads them from one style's symbols and writes them into another's.
+    public let slots: [String]
+    /// By style: what its symbols mean in the words of the common layer.
+    public let read: [Style: [String: Meaning]]
+    /// By style: the symbol that does it there, with the slots as its labels.
+    public let write: [Style: String]
+    /// By style: its symbols for which the common layer has no word.
+    public let lost: [Style: [String]]
+  }
+
+  /// What a style's symbol means.
+  public enum Meaning: Sendable, Hashable {
+    /// A type, property or value of the common layer: `EndReason.left`. `self`: nothing besides the value that it is asked of.
+    case word(String)
+    /// A callback, by the name of its fact.
+    case fact(String)
+    /// An action, with the values of the row's slots.
+    case intent([String: Slot])
+  }
+
+  public enum Slot: Sendable, Hashable {
+    /// `Track.Kind.camera`
+    case word(String)
+    case flag(Bool)
+    /// The call's argument with this label.
+    case argument(String)
+    /// The call's unlabelled argument at this position.
+    case position(Int)
+    /// The value under this key of the argument with this label, a dictionary.
+    case entry(argument: String, key: String)
   }
 
   public let titles: [Style: String]
@@ -26,6 +56,10 @@ public struct PortingTable: Sendable {
       let symbols: [String: [String]]
       let instead: [String: String]?
       let differs: String?
+      let slots: [String]?
+      let read: [String: [String: Meaning]]?
+      let write: [String: String]?
+      let lost: [String: [String]]?
     }
     let styles: [String: Title]
     let groups: [String: String]
@@ -38,7 +72,8 @@ public struct PortingTable: Sendable {
     rows = file.rows.map {
       Row(
         id: $0.id, group: $0.group, does: $0.does, symbols: Self.byStyle($0.symbols),
-        instead: Self.byStyle($0.instead ?? [:]), differs: $0.differs)
+        instead: Self.byStyle($0.instead ?? [:]), differs: $0.differs, slots: $0.slots ?? [],
+        read: Self.byStyle($0.read ?? [:]), write: Self.byStyle($0.write ?? [:]), lost: Self.byStyle($0.lost ?? [:]))
     }
   }
 
@@ -64,6 +99,38 @@ public struct PortingTable: Sendable {
 
   private func rows(where isMeant: (SymbolName) -> Bool) -> [Row] {
     rows.filter { row in row.symbols.values.contains { $0.contains { isMeant(SymbolName($0)) } } }
+  }
+}
+
+extension PortingTable.Meaning: Decodable {
+  public init(from decoder: any Decoder) throws {
+    if let word = try? decoder.singleValueContainer().decode(String.self) {
+      self = .word(word)
+      return
+    }
+    let members = try decoder.singleValueContainer().decode([String: PortingTable.Slot].self)
+    if case .word(let fact)? = members["fact"] { self = .fact(fact) } else { self = .intent(members) }
+  }
+}
+
+extension PortingTable.Slot: Decodable {
+  private enum Key: String, CodingKey { case argument, key }
+
+  public init(from decoder: any Decoder) throws {
+    if let single = try? decoder.singleValueContainer(), let flag = try? single.decode(Bool.self) {
+      self = .flag(flag)
+    } else if let single = try? decoder.singleValueContainer(), let word = try? single.decode(String.self) {
+      self = .word(word)
+    } else {
+      let members = try decoder.container(keyedBy: Key.self)
+      if let position = try? members.decode(Int.self, forKey: .argument) {
+        self = .position(position)
+        return
+      }
+      let argument = try members.decode(String.self, forKey: .argument)
+      let key = try members.decodeIfPresent(String.self, forKey: .key)
+      self = key.map { .entry(argument: argument, key: $0) } ?? .argument(argument)
+    }
   }
 }
 

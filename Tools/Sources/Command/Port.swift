@@ -3,15 +3,95 @@ import AppPort
 import ArgumentParser
 import CompilerFacts
 import Foundation
+import KoinePorting
 
 /// Help for porting an app's calls to another style.
 struct Port: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Prepares an app's calls for another style.",
+    abstract: "Ports an app's calls to another style.",
     discussion: """
-      Both commands read the compiler's index, so build the app first: swift build. A file that was edited after the build, or does not \
+      All commands read the compiler's index, so build the app first: swift build. A file that was edited after the build, or does not \
       compile, is reported.
-      """, subcommands: [SeamCommand.self, SitesCommand.self])
+      """, subcommands: [LayerCommand.self, SeamCommand.self, SitesCommand.self], defaultSubcommand: LayerCommand.self)
+}
+
+/// Writes a second call layer.
+struct LayerCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "layer",
+    abstract:
+      "Writes a second call layer beside the app's own, in another style. Needs no name: koine port PATH TYPE --to STYLE.",
+    discussion: """
+      The new file has the app's statements byte for byte, but for what is rewritten, and the app's own declarations that see the \
+      vendor's types, under new names. What the target has no counterpart for is in a second file, which is the same for every app. A \
+      statement that the command cannot port stays as a comment under #warning("PORT 3: …"). No other file changes. The command \
+      compiles the new files beside the app before it writes them.
+
+      Layers of these styles are read: event-listener. Layers of these styles are written: koine.
+
+      Exit code: 0; 1 if the new file does not compile beside the app; 66 if there are no sources, no build, no such class, or no reader \
+      or writer of the style.
+      """)
+
+  @Argument(help: "A folder of the app's Swift files.")
+  var path: String
+
+  @Argument(help: "The class that owns the SDK's objects.")
+  var type: String
+
+  @Option(help: ArgumentHelp("The style of the new layer.", valueName: "style"))
+  var to: Style
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "The file to write. Without it, the file is printed, and the report goes to the standard error.",
+      valueName: "file"))
+  var output: String?
+
+  @Flag(help: "Writes the file for a test target, which imports the app's module with @testable.")
+  var forTests = false
+
+  @OptionGroup var build: BuildOptions
+
+  func run() throws {
+    let layer: CallLayer
+    let outcome: CompileCommand.Outcome
+    do {
+      let sources = try AppSources(path: path)
+      let build = try self.build.require(around: path, sources)
+      let toolchain = try Toolchain.current()
+      let command = { (module: String) throws(FactsFailure) in
+        try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
+      }
+      (layer, outcome) = try CallLayer.compiled(of: type, in: build.app, to: to, isForTests: forTests, command) {
+        module throws(FactsFailure) in try TreeDump(try command(module), toolchain: toolchain)
+      }
+      if let output, outcome.succeeded { try write(layer, to: output) }
+    } catch {
+      try FileHandle.standardError.write(contentsOf: Data("koine port: \(error)\n".utf8))
+      throw ExitCode(66)
+    }
+    let result = outcome.succeeded ? "The new file compiles beside the app." : "The new file does not compile:"
+    let report = ([layer.report, "", result] + outcome.errors).joined(separator: "\n")
+    if let output {
+      let written = "\nWritten to \(output), with \(layer.helperName) beside it."
+      print(report + (outcome.succeeded ? written : "\nNothing is written."))
+    } else {
+      print(layer.source)
+      try FileHandle.standardError.write(contentsOf: Data((report + "\n").utf8))
+    }
+    if !outcome.succeeded { throw ExitCode(1) }
+  }
+
+  private func write(_ layer: CallLayer, to output: String) throws {
+    let helper = URL(fileURLWithPath: output).deletingLastPathComponent().appendingPathComponent(layer.helperName)
+    // A file that stays as it is keeps its date: builds and the index go by it.
+    for (text, file) in [(layer.helper, helper), (layer.source, URL(fileURLWithPath: output))]
+    where (try? String(contentsOf: file, encoding: .utf8)) != text {
+      try text.write(to: file, atomically: true, encoding: .utf8)
+    }
+  }
 }
 
 /// Writes a protocol in front of the call class.

@@ -40,7 +40,11 @@ public struct CompileCommand: Sendable {
     for line in text.split(separator: "\n") where line.contains(name) {
       let line = line.drop { $0 == " " }
       guard line.hasPrefix("args: ") else { continue }
-      return try? JSONDecoder().decode([String].self, from: Data(line.dropFirst(6).utf8))
+      guard let arguments = try? JSONDecoder().decode([String].self, from: Data(line.dropFirst(6).utf8)) else {
+        continue
+      }
+      // The command that links an executable names the module, too.
+      if !arguments.contains("-emit-executable"), !arguments.contains("-emit-library") { return arguments }
     }
     return nil
   }
@@ -95,7 +99,10 @@ public struct CompileCommand: Sendable {
   }
 
   /// The same module with another set of files.
-  public func with(files: [String]) -> CompileCommand {
+  public func with(files: [String]) -> CompileCommand { with(files: files, module: module) }
+
+  /// Another module, compiled with the same options.
+  public func with(files: [String], module: String) -> CompileCommand {
     CompileCommand(module: module, files: files, options: options, toolchain: toolchain)
   }
 
@@ -105,6 +112,12 @@ public struct CompileCommand: Sendable {
     public let succeeded: Bool
     /// Everything that the compiler has printed.
     let output: Data
+    public init(succeeded: Bool, output: String) {
+      (self.succeeded, self.output) = (succeeded, Data(output.utf8))
+    }
+
+    init(succeeded: Bool, output: Data) { (self.succeeded, self.output) = (succeeded, output) }
+
     /// The lines with errors.
     public var errors: [String] {
       String(decoding: output, as: UTF8.self).split(separator: "\n").filter { $0.contains(": error: ") }.map(

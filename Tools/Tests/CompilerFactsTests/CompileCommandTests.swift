@@ -41,6 +41,18 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: compilation.path("no.swiftmodule")))
   }
 
+  @Test func commandThatLinksAnExecutableIsNotTheModules() throws {
+    let line = { (arguments: [String]) in
+      "    args: " + String(decoding: try JSONEncoder().encode(arguments), as: UTF8.self).replacing("\\/", with: "/")
+    }
+    let link = try line(["swiftc", "-module-name", "App", "-emit-executable"])
+    let compile = try line(["swiftc", "-module-name", "App", "-c", compilation.path("One.swift")])
+    try "commands:\n\(link)\n\(compile)\n".write(
+      toFile: compilation.path("build/debug.yaml"), atomically: true, encoding: .utf8)
+    let command = try CompileCommand(module: "App", ofBuildWith: store, toolchain: compilation.toolchain)
+    #expect(command.files == [compilation.path("One.swift")])
+  }
+
   @Test func buildWithoutDescriptionOrModuleIsReported() throws {
     let missing = #expect(throws: FactsFailure.self) {
       _ = try CompileCommand(module: "App", ofBuildWith: store, toolchain: compilation.toolchain)

@@ -1,0 +1,226 @@
+import CallModel
+public import CompilerFacts
+import Foundation
+public import KoinePorting
+import SwiftSyntax
+
+/// A second call layer of an app, in the words of another style: a new file beside the app's own.
+public struct CallLayer: Sendable {
+  /// The new file.
+  public let source: String
+  /// The file with what the style has no counterpart for: the same for every app.
+  public let helper: String
+  public let helperName: String
+  /// The new class.
+  public let typeName: String
+  public let module: String
+  private let isForTests: Bool
+  /// The app's declarations by their lines in the new file, the largest first.
+  private let declarations: [(place: CodeLocation, lines: ClosedRange<Int>)]
+  /// What came of the call sites, as text.
+  public let report: String
+  /// Shares of the call sites by their names, in the order of the report.
+  public let counts: [(share: String, count: Int)]
+  /// What stays to be done by hand, with places.
+  public let warnings: [String]
+
+  /// - Parameters:
+  ///   - type: the call class's name.
+  ///   - target: the style of the new layer.
+  ///   - isForTests: whether the new layer is for a test target, which imports the app's module with `@testable`.
+  ///   - facts: the types of a module.
+  /// - Throws: `FactsFailure` if a file does not compile, the class cannot be found, there is no reader of its style, no writer of the
+  ///   target, or the app has types with the new names.
+  public init(
+    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool = false,
+    without refusals: [LayerRefusal] = [], facts: (String) throws(FactsFailure) -> any TypeFacts
+  ) throws(FactsFailure) {
+    guard target == .koine else {
+      throw FactsFailure("there is no writer of the style \(target.rawValue) yet; layers are written in: koine")
+    }
+    let callClass = try CallClass(named: type, in: app, facts: facts)
+    let sites = VendorSites(app)
+    let style = try Self.style(of: sites, in: app)
+    let reader = try LayerReader(callClass, from: style, to: target)
+    let layer = LayerDeclarations(callClass) { reader.vendorSymbol($0) != nil }
+    let prefix = "Koine"
+    try Self.checkNames(layer, callClass, prefix: prefix)
+    let context = LayerContext(
+      callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests)
+    guard let first = layer.items.first else { throw FactsFailure("\(callClass.name) uses no vendor's symbols") }
+    let renderer = LayerRenderer(context, source: first.source, refusals: refusals)
+    var texts: [String] = []
+    for _ in 0..<Self.roundLimit {
+      renderer.beginAgain()
+      texts = layer.items.map { renderer.text(of: $0) }
+      if !renderer.hasNews { break }
+    }
+    let typeName = prefix + callClass.name
+    let dispatch = context.model.handlers.isEmpty ? "" : "\n" + context.writer.dispatch(context.model, of: typeName)
+    let body = texts.map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
+      context.writer.placeOfMembers, with: context.writer.members)
+    let marked = DeclarationMarks.removed(from: Self.head(callClass, layer, isForTests: isForTests) + body + dispatch)
+    source = marked.text
+    declarations = marked.lines.map { (renderer.places[$0.number], $0.lines) }
+    self.isForTests = isForTests
+    (helper, helperName) = (KoineHelper.source, KoineHelper.fileName)
+    self.typeName = typeName
+    module = callClass.type.module
+    counts = Share.allCases.map { share in
+      (share.rawValue, sites.sites.filter { (renderer.shares[$0.location] ?? .warned) == share }.count)
+    }
+    let unvisited = sites.sites.filter { renderer.shares[$0.location] == nil }
+    warnings =
+      renderer.warnings.map { "\($0.place): \($0.symbol)" }
+      + unvisited.map { "\($0.location): \($0.symbol) is in no declaration that was ported" }
+    report = Self.report(callClass, layer, typeName, sites.sites.count, counts, warnings)
+  }
+
+  /// Each round leaves at least one more declaration as a comment; so many rounds end all chains that apps have.
+  private static let roundLimit = 64
+
+  private static func style(of sites: VendorSites, in app: CompiledApp) throws(FactsFailure) -> Style {
+    if let file = sites.uncompiled.first { throw FactsFailure("\(file.path): \(file.state.explanation)") }
+    let counts = Dictionary(grouping: sites.sites, by: \.style).mapValues(\.count)
+    guard let most = counts.max(by: { ($0.value, $1.key.rawValue) < ($1.value, $0.key.rawValue) }) else {
+      throw FactsFailure("the app uses no symbol of a vendor's module")
+    }
+    return most.key
+  }
+
+  private static func checkNames(
+    _ layer: LayerDeclarations, _ callClass: CallClass, prefix: String
+  ) throws(FactsFailure) {
+    let declarations = callClass.app.declarations
+    guard declarations.owners(of: callClass.type.symbol.usr).isEmpty else {
+      throw FactsFailure(
+        "\(callClass.type.location): '\(callClass.name)' is inside another type; a layer is a class of its own")
+    }
+    let names = layer.renamed.compactMap { declarations[$0]?.symbol.name }.map { prefix + $0 }
+    for name in names + KoineHelper.typeNames {
+      if let other = declarations.types(named: name).first(where: { $0.module == callClass.type.module }) {
+        throw FactsFailure("the app has a type '\(name)' (\(other.location)), which the new layer needs")
+      }
+    }
+  }
+
+  /// The module of the views, as identifiers of its declarations have it.
+  private static let platform = "10KoineUIKit"
+
+  private static func head(_ callClass: CallClass, _ layer: LayerDeclarations, isForTests: Bool) -> String {
+    // The vendors' modules export these two.
+    var imports: Set<String> = ["Koine", "Foundation"]
+    let references = layer.items.reduce(into: Set<String>()) { $0.formUnion($1.references) }
+    if references.contains(where: { $0.contains(platform) }) { imports.insert("KoineUIKit") }
+    for path in Set(layer.items.map(\.location.file)) {
+      guard let source = callClass.source(of: path) else { continue }
+      for occurrence in source.file.occurrences
+      where occurrence.symbol.kind == .module && occurrence.roles.contains(.reference)
+        && VendorSites.style(of: occurrence.symbol.name) == nil
+      {
+        imports.insert(occurrence.symbol.name)
+      }
+    }
+    if imports.contains("UIKit") { imports.remove("KoineUIKit") }
+    let app = isForTests ? "\n\n@testable import \(callClass.type.module)" : ""
+    return """
+      // swift-format-ignore-file
+      // Written by `koine port` from \(callClass.name): the app's calls in the words of the common layer.
+
+      \(imports.sorted().map { "import \($0)" }.joined(separator: "\n"))\(app)
+
+
+      """
+  }
+
+  private static func report(
+    _ callClass: CallClass, _ layer: LayerDeclarations, _ name: String, _ total: Int,
+    _ counts: [(share: String, count: Int)], _ warnings: [String]
+  ) -> String {
+    let shares = percentages(counts.map(\.count))
+    var lines = [
+      "\(callClass.name) (\(callClass.type.location)) → \(name): \(total) call sites",
+      zip(counts, shares).map { "\($0.share) \($1) % (\($0.count))" }.joined(separator: ", "),
+      "The new file has \(layer.items.count) declarations of the app's: those that use the vendor's symbols, and those that see them.",
+    ]
+    if let seam = layer.seam { lines.append("Both layers are behind the protocol \(seam).") }
+    if !warnings.isEmpty { lines += ["", "To be written by hand (\(warnings.count))"] + warnings.map { "  " + $0 } }
+    return lines.joined(separator: "\n")
+  }
+
+  /// Whole percentages whose sum is 100: the largest remainders are rounded up.
+  static func percentages(_ counts: [Int]) -> [Int] {
+    let total = counts.reduce(0, +)
+    guard total > 0 else { return counts.map { _ in 0 } }
+    var shares = counts.map { $0 * 100 / total }
+    let order = counts.indices.sorted { (counts[$0] * 100 % total, $1) > (counts[$1] * 100 % total, $0) }
+    for index in order.prefix(100 - shares.reduce(0, +)) { shares[index] += 1 }
+    return shares
+  }
+
+  /// A mark stands before the empty lines with which a declaration's text begins.
+  private static func trimmed(_ text: String) -> String {
+    guard let end = text.firstIndex(of: "\u{4}") else { return text }
+    let body = text[text.index(after: end)...]
+    return text[...end] + String(body.drop(while: \.isNewline))
+  }
+
+  // MARK: Proof
+
+  /// Writes the layer, and compiles it beside the app. Declarations of the app that the compiler refuses in their new form stay as comments,
+  /// each under a `#warning` with the error.
+  /// - Parameters:
+  ///   - command: how the build compiles a module.
+  ///   - facts: the types of a module.
+  /// - Throws: `FactsFailure`, as the initializer does, and if the compiler cannot be started.
+  public static func compiled(
+    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool,
+    _ command: (String) throws(FactsFailure) -> CompileCommand, facts: (String) throws(FactsFailure) -> any TypeFacts
+  ) throws(FactsFailure) -> (layer: CallLayer, outcome: CompileCommand.Outcome) {
+    var known: [String: any TypeFacts] = [:]
+    var refusals: [LayerRefusal] = []
+    while true {
+      let layer = try CallLayer(of: type, in: app, to: target, isForTests: isForTests, without: refusals) {
+        module throws(FactsFailure) in
+        if let found = known[module] { return found }
+        let found = try facts(module)
+        known[module] = found
+        return found
+      }
+      let outcome = try layer.typecheck(beside: try command(layer.module))
+      let news = layer.refusals(of: outcome).filter { one in !refusals.contains { $0.place == one.place } }
+      if outcome.succeeded || news.isEmpty { return (layer, outcome) }
+      refusals += news
+    }
+  }
+
+  /// The declarations of the app in which the compiler has found errors: the smallest around each error.
+  public func refusals(of outcome: CompileCommand.Outcome) -> [LayerRefusal] {
+    let refusals = outcome.errors.compactMap { error -> LayerRefusal? in
+      let parts = error.split(separator: ":", maxSplits: 4).map(String.init)
+      guard parts.count == 5, parts[0].hasSuffix("/\(typeName).swift"), let line = Int(parts[1]),
+        let declaration = declarations.last(where: { $0.lines.contains(line) })
+      else { return nil }
+      return LayerRefusal(place: declaration.place, reason: parts[4].trimmingCharacters(in: .whitespaces))
+    }
+    var places: Set<CodeLocation> = []
+    return refusals.filter { places.insert($0.place).inserted }
+  }
+
+  /// Checks the types of the new file and the helper together with the module's, or as files of a test target that imports the module.
+  /// - Throws: `FactsFailure` if the compiler cannot be started, or the files cannot be put into a temporary folder.
+  public func typecheck(beside module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-port-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let files = [(typeName + ".swift", source), (helperName, helper)].map { (folder.appendingPathComponent($0), $1) }
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      for (file, text) in files { try text.write(to: file, atomically: true, encoding: .utf8) }
+    } catch { throw FactsFailure("'\(folder.path)' cannot be written: \(error.localizedDescription)") }
+    let paths = files.map(\.0.path)
+    return try
+      (isForTests
+      ? module.with(files: paths, module: module.module + "Tests") : module.with(files: module.files + paths))
+      .typecheck()
+  }
+}

@@ -1,0 +1,138 @@
+import CallModel
+import CompilerFacts
+import Foundation
+import KoinePorting
+import SwiftParser
+import SwiftSyntax
+
+/// Renders calls of a vendor's functions and initializers.
+struct CallRenderer {
+  private let renderer: LayerRenderer
+  private var context: LayerContext { renderer.context }
+
+  init(_ renderer: LayerRenderer) { self.renderer = renderer }
+
+  /// - Returns: nil for calls of other functions.
+  func text(of call: FunctionCallExprSyntax) throws(Unportable) -> String? {
+    let member = call.calledExpression.as(MemberAccessExprSyntax.self)
+    guard let token = member?.declName.baseName ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
+      let reading = renderer.reading(at: token)
+    else { return nil }
+    switch reading {
+    case .intent(let intent): return try text(of: intent, call, member, token)
+    case .registration(let facts, let isOn): return try text(of: facts, isOn, call, member, token)
+    case .word(let word):
+      guard let range = word.range(of: ".init("), member == nil else { return nil }
+      renderer.mark(token, .written)
+      if let arguments = context.writer.arguments(ofInitializer: word) {
+        return token.leadingTrivia.description + word[..<range.lowerBound] + arguments + call.trailingTrivia.description
+      }
+      return token.replaced(by: String(word[..<range.lowerBound])) + (call.leftParen?.description ?? "")
+        + (try renderer.render(Syntax(call.arguments))) + (call.rightParen?.description ?? "")
+    case .conformance: return nil
+    case .lost(let symbol, let instead): throw .lost(symbol: symbol, instead: instead)
+    case .unknown(let symbol):
+      guard let value = value(of: call, token) else { throw .unknown(symbol) }
+      return value
+    }
+  }
+
+  /// A value with an associated value, such as `.state(value: .audio)`.
+  private func value(of call: FunctionCallExprSyntax, _ token: TokenSyntax) -> String? {
+    let tokens =
+      [token] + call.arguments.compactMap { $0.expression.as(MemberAccessExprSyntax.self)?.declName.baseName }
+    let symbols = tokens.compactMap { token -> String? in
+      if case .unknown(let symbol)? = renderer.reading(at: token) { symbol } else { nil }
+    }
+    guard symbols.count == call.arguments.count + 1, let word = context.table.value(of: symbols) else { return nil }
+    let (name, share) = context.writer.name(of: word)
+    for token in call.tokens(viewMode: .sourceAccurate) { renderer.mark(token, share) }
+    return call.leadingTrivia.description + "." + name + call.trailingTrivia.description
+  }
+
+  // MARK: Actions
+
+  private func text(
+    of intent: Intent, _ call: FunctionCallExprSyntax, _ member: MemberAccessExprSyntax?, _ token: TokenSyntax
+  ) throws(Unportable) -> String {
+    guard call.trailingClosure == nil, call.additionalTrailingClosures.isEmpty else { throw .unknown(intent.symbol) }
+    var slots: [String: String] = [:]
+    var used: Set<Int> = []
+    let arguments = Array(call.arguments)
+    for (slot, source) in intent.slots {
+      if let (text, index) = try text(of: source, slot, arguments) {
+        slots[slot] = text
+        if let index { used.insert(index) }
+      }
+    }
+    guard used.count == arguments.count else { throw .unknown(intent.symbol + " with these arguments") }
+    let base = try base(of: member)
+    let written = try context.writer.call(
+      intent, slots, base.text, context.table, context.callType(at: Syntax(call), in: renderer.source))
+    let share: Share = written.usesHelper ? .inHelper : .written
+    renderer.mark(token, share)
+    if let type = base.type { renderer.mark(type, share) }
+    return call.leadingTrivia.description + written.text + call.trailingTrivia.description
+  }
+
+  /// The value that a method is called on; the type, for a static one.
+  private func base(of member: MemberAccessExprSyntax?) throws(Unportable) -> (text: String?, type: TokenSyntax?) {
+    guard let base = member?.base else { return (nil, nil) }
+    if let name = base.as(DeclReferenceExprSyntax.self)?.baseName, let reading = renderer.reading(at: name),
+      renderer.source.occurrences(at: name).contains(where: { $0.symbol.kind.isType })
+    {
+      if case .lost(let symbol, let instead) = reading { throw .lost(symbol: symbol, instead: instead) }
+      return (nil, name)
+    }
+    return (try renderer.trimmed(base), nil)
+  }
+
+  private func text(
+    of slot: PortingTable.Slot, _ name: String, _ arguments: [LabeledExprSyntax]
+  ) throws(Unportable) -> (text: String, index: Int?)? {
+    switch slot {
+    case .word(let word): return ("." + context.writer.name(of: word).text, nil)
+    case .flag(let flag): return (flag ? "true" : "false", nil)
+    case .position(let position):
+      guard position < arguments.count, arguments[position].label == nil else { return nil }
+      return (try renderer.trimmed(arguments[position].expression), position)
+    case .argument(let label):
+      guard let index = arguments.firstIndex(where: { $0.label?.text == label }) else { return nil }
+      return (try context.writer.slot(name, try renderer.trimmed(arguments[index].expression)), index)
+    case .entry(let label, let key):
+      guard let index = arguments.firstIndex(where: { $0.label?.text == label }) else { return nil }
+      guard let dictionary = arguments[index].expression.as(DictionaryExprSyntax.self) else {
+        throw .unknown("the argument '\(label)' that is no literal")
+      }
+      guard let entries = dictionary.content.as(DictionaryElementListSyntax.self) else { return ("false", index) }
+      var found: String?
+      for entry in entries {
+        guard entry.key.as(StringLiteralExprSyntax.self)?.representedLiteralValue == key else {
+          throw .unknown("the option \(entry.key.trimmedDescription)")
+        }
+        found = try renderer.trimmed(entry.value)
+      }
+      return (found ?? "false", index)
+    }
+  }
+
+  // MARK: Registrations
+
+  private func text(
+    of facts: Reading.Facts, _ isOn: Bool, _ call: FunctionCallExprSyntax, _ member: MemberAccessExprSyntax?,
+    _ token: TokenSyntax
+  ) throws(Unportable) -> String {
+    let arguments = Array(call.arguments)
+    // Only the call class itself gets facts: it has the handlers.
+    guard let base = member?.base, let listener = arguments.last?.expression.as(DeclReferenceExprSyntax.self),
+      listener.baseName.tokenKind == .keyword(.self), context.isInCallClass(Syntax(call), in: renderer.source)
+    else { throw .unknown(token.text + " with another object than self") }
+    let topic = facts == .ofTopic ? try renderer.trimmed(arguments[0].expression) : nil
+    let text = try renderer.trimmed(base)
+    let isOptional = renderer.isOptional(call)
+    let written = context.writer.registration(
+      facts, isOn, text, isOptional: isOptional, topic: topic, isOnMainActor: context.callClass.isOnMainActor)
+    renderer.mark(token, written.usesHelper ? .inHelper : .written)
+    return call.leadingTrivia.description + written.text + call.trailingTrivia.description
+  }
+}

@@ -1,0 +1,33 @@
+import CallModel
+import KoinePorting
+
+/// What of the event listener style porting.json cannot say: listeners, and kinds of streams with an associated value.
+enum EventListenerReader: StyleReader {
+  static let style = Style.eventListener
+  static let roles: [String: KeptProperty.Role] = [
+    "Meeting": .call, "Participant": .participant, "MediaStream": .track, "RTCVideoTrack": .track,
+    "PubSubMessage": .message,
+  ]
+
+  static func reading(of symbol: String) -> Reading? {
+    switch symbol {
+    case "Meeting.addEventListener(_:)": .registration(of: .ofCall, isOn: true)
+    case "Meeting.removeEventListener(_:)": .registration(of: .ofCall, isOn: false)
+    case "Participant.addEventListener(_:)": .registration(of: .ofParticipant, isOn: true)
+    case "Participant.removeEventListener(_:)": .registration(of: .ofParticipant, isOn: false)
+    case "RTCMTLVideoView.init()": .word("VideoView.init()")
+    case "RTCMTLVideoView.init(frame:)": .word("VideoView.init(frame:)")
+    case "PubSub.subscribe(topic:forListener:)": .registration(of: .ofTopic, isOn: true)
+    case "PubSub.unsubscribe(topic:forListener:)": .registration(of: .ofTopic, isOn: false)
+    default: nil
+    }
+  }
+
+  static func value(of symbols: [String]) -> String? {
+    switch symbols {
+    case ["MediaType.state(value:)", "MediaKind.audio"]: "Track.Kind.microphone"
+    case ["MediaType.state(value:)", "MediaKind.video"]: "Track.Kind.camera"
+    default: nil
+    }
+  }
+}

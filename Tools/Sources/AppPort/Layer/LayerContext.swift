@@ -1,0 +1,106 @@
+import CallModel
+import CompilerFacts
+import SwiftSyntax
+
+/// What rendering needs to know of an app's call layer.
+final class LayerContext {
+  let callClass: CallClass
+  let layer: LayerDeclarations
+  let model: CallModel
+  let table: StyleTable
+  let writer: KoineWriter
+  let reader: LayerReader
+  let sites: Set<CodeLocation>
+  let prefix: String
+  /// Whether the new layer is in another module than the app.
+  let isOutside: Bool
+  var facts: any TypeFacts { callClass.facts }
+
+  init(
+    _ callClass: CallClass, _ layer: LayerDeclarations, _ reader: LayerReader, sites: Set<CodeLocation>, prefix: String,
+    isOutside: Bool
+  ) {
+    (self.callClass, self.layer, self.reader, self.sites) = (callClass, layer, reader, sites)
+    (self.prefix, self.isOutside) = (prefix, isOutside)
+    (model, table) = (reader.model(of: layer), reader.table)
+    writer = KoineWriter(
+      taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)))
+  }
+
+  func forget() { writer.forget() }
+
+  /// The name of a declaration in the new layer; nil if it keeps its name.
+  func newName(of usr: String, _ old: String) -> String? {
+    if layer.renamed.contains(usr) {
+      // `Self` is the type, too.
+      return old == callClass.app.declarations[usr]?.symbol.name.prefix { $0 != "(" } ?? "" ? prefix + old : nil
+    }
+    if isOutside, let declaration = callClass.app.declarations[usr], declaration.module == callClass.type.module,
+      declaration.owner == nil, declaration.symbol.kind.isType, declaration.symbol.name == old
+    {
+      // Modules of Koine's have types of some of these names.
+      return declaration.module + "." + old
+    }
+    guard let handler = model.handler(usr), handler.name.prefix(while: { $0 != "(" }) == old else { return nil }
+    return writer.handlerName(handler)
+  }
+
+  /// Whether it is a declaration that other code of the app can name: no parameter, and nothing inside a function.
+  func isMember(_ usr: String) -> Bool {
+    guard let declaration = callClass.app.declarations[usr], declaration.symbol.kind != .parameter else { return false }
+    return declaration.owner?.kind.isType ?? (declaration.symbol.kind != .variable || layer.isAtTop(declaration))
+  }
+
+  func isVendor(_ type: String) -> Bool { VendorSites.style(of: String(type.prefix { $0 != "." })) == model.style }
+
+  /// What the call class's body gets in addition, if the block is its body.
+  func classBody(_ block: MemberBlockSyntax, in source: CompiledSource) -> String? {
+    guard let type = block.parent?.as(ClassDeclSyntax.self),
+      source.occurrences(at: type.name).contains(where: {
+        $0.symbol.usr == callClass.type.symbol.usr && $0.roles.contains(.definition)
+      })
+    else { return nil }
+    return writer.placeOfMembers
+  }
+
+  /// Why the common layer does not report what a function of the app handles; nil for other declarations.
+  func lostHandler(_ node: Syntax, in source: CompiledSource) -> String? {
+    let declaration = node.as(MemberBlockItemSyntax.self)?.decl
+    guard let name = declaration?.as(FunctionDeclSyntax.self)?.name else { return nil }
+    for occurrence in source.occurrences(at: name) where !occurrence.roles.contains(.reference) {
+      for requirement in callClass.app.declarations[occurrence.symbol.usr]?.overridden ?? [] {
+        if let symbol = reader.vendorName(requirement.usr), let instead = table.instead(of: symbol) {
+          return "\(symbol): \(instead)"
+        }
+      }
+    }
+    return nil
+  }
+
+  /// How code at a place names the call object: the kept property, in the call class.
+  func callExpression(at node: Syntax, in source: CompiledSource) -> String? {
+    guard isInCallClass(node, in: source), let kept = model.kept(as: .call) else { return nil }
+    let isOptional =
+      facts.declaration(kept.usr)?.type.description.hasSuffix("?") == true
+      || facts.declaration(kept.usr)?.type.description.contains("Optional") == true
+    return kept.name + (isOptional ? "?" : "")
+  }
+
+  func callType(at node: Syntax, in source: CompiledSource) -> String? {
+    isInCallClass(node, in: source) ? callClass.type.symbol.usr : nil
+  }
+
+  func isInCallClass(_ node: Syntax, in source: CompiledSource) -> Bool {
+    var next = node.parent
+    while let current = next {
+      let name =
+        current.as(ClassDeclSyntax.self)?.name
+        ?? current.as(ExtensionDeclSyntax.self)?.extendedType.lastToken(viewMode: .sourceAccurate)
+      if let name, source.occurrences(at: name).contains(where: { $0.symbol.usr == callClass.type.symbol.usr }) {
+        return true
+      }
+      next = current.parent
+    }
+    return false
+  }
+}

@@ -1,0 +1,462 @@
+import CallModel
+import CompilerFacts
+import KoinePorting
+import SwiftSyntax
+
+/// Why a piece of the app's code cannot be written in the target's words.
+enum Unportable: Error {
+  case unknown(String)
+  case lost(symbol: String, instead: String)
+}
+
+/// What has become of a call site.
+enum Share: String, CaseIterable {
+  case written, inHelper = "in the helper", dropped, asked, warned
+}
+
+/// Renders declarations of the app in the words of the common layer. All text that means nothing of the vendor's stays as it is.
+///
+/// A statement that cannot be rendered stays as a comment under `#warning`; one whose symbols the common layer has no word for stays as a
+/// comment. A declaration that cannot be rendered stays as a comment, and its uses count as unknown: `hasNews` says that the layer has to
+/// be rendered again.
+final class LayerRenderer {
+  let context: LayerContext
+  private(set) var source: CompiledSource
+  /// What has become of the sites so far.
+  private(set) var shares: [CodeLocation: Share] = [:]
+  /// Declarations that are comments in the new layer.
+  private(set) var unported: Set<String> = []
+  private(set) var warnings: [(place: CodeLocation, symbol: String)] = []
+  /// Whether the layer has to be rendered again, because a declaration could not be rendered that was used before.
+  private(set) var hasNews = false
+
+  /// Declarations that the compiler has refused in an earlier form of the new file.
+  private let refusals: [LayerRefusal]
+  private var marks = DeclarationMarks()
+  /// The places of the declarations, by the numbers in their marks.
+  var places: [CodeLocation] { marks.places }
+
+  init(_ context: LayerContext, source: CompiledSource, refusals: [LayerRefusal]) {
+    (self.context, self.source, self.refusals) = (context, source, refusals)
+  }
+
+  func beginAgain() {
+    (shares, warnings, hasNews) = ([:], [], false)
+    marks = DeclarationMarks()
+    context.forget()
+  }
+
+  /// - Returns: nil if nothing is left of it.
+  func text(of item: LayerDeclarations.Item) -> String {
+    source = item.source
+    return declaration(Syntax(item.syntax)) { () throws(Unportable) in try self.children(Syntax(item.syntax)) }
+  }
+
+  // MARK: Nodes
+
+  func render(_ node: Syntax) throws(Unportable) -> String {
+    if let token = node.as(TokenSyntax.self) { return try text(of: token) }
+    // The copy that `koine linux` writes names the app's file.
+    if node.is(PoundSourceLocationSyntax.self) { return node.leadingTrivia.description }
+    if let call = node.as(FunctionCallExprSyntax.self), let text = try CallRenderer(self).text(of: call) { return text }
+    if let member = node.as(MemberAccessExprSyntax.self), let text = try text(of: member) { return text }
+    if let wait = node.as(AwaitExprSyntax.self), let text = try text(of: wait) { return text }
+    if let sequence = node.as(SequenceExprSyntax.self) { return try text(of: sequence) }
+    if let label = node.as(SwitchCaseLabelSyntax.self) { return try text(of: label) }
+    if let cases = node.as(SwitchCaseListSyntax.self) { return try text(of: cases) }
+    if let clause = node.as(InheritanceClauseSyntax.self) { return try text(of: clause) }
+    if let items = node.as(CodeBlockItemListSyntax.self) { return try text(of: items) }
+    if let member = node.as(MemberBlockItemSyntax.self) {
+      return declaration(node) { () throws(Unportable) in try self.children(Syntax(member)) }
+    }
+    if let block = node.as(MemberBlockSyntax.self), let owner = context.classBody(block, in: source) {
+      return try children(Syntax(block), before: block.rightBrace) + owner + (try text(of: block.rightBrace))
+    }
+    return try children(node)
+  }
+
+  func children(_ node: Syntax, before end: TokenSyntax? = nil) throws(Unportable) -> String {
+    var text = ""
+    for child in node.children(viewMode: .sourceAccurate) where end.map({ child.id != $0.id }) ?? true {
+      text += try render(child)
+    }
+    return text
+  }
+
+  func mark(_ token: TokenSyntax, _ share: Share) {
+    let location = source.location(of: token)
+    if context.sites.contains(location) { shares[location] = share }
+  }
+
+  func markAll(in node: some SyntaxProtocol, _ share: Share) {
+    for token in node.tokens(viewMode: .sourceAccurate) { mark(token, share) }
+  }
+
+  // MARK: Tokens
+
+  private func text(of token: TokenSyntax) throws(Unportable) -> String {
+    let location = source.location(of: token)
+    if let reading = context.model.readings[location] {
+      switch reading {
+      case .word(let word):
+        if context.writer.hasPayload(word), !token.isInPattern { throw .unknown(token.text) }
+        let (text, share) = context.writer.name(of: word)
+        mark(token, share)
+        return token.replaced(by: text)
+      case .lost(let symbol, let instead): throw .lost(symbol: symbol, instead: instead)
+      case .unknown(let symbol): throw .unknown(symbol)
+      case .intent(let intent): throw .unknown(intent.symbol)
+      case .registration, .conformance: throw .unknown(token.text)
+      }
+    }
+    for occurrence in source.occurrences(at: token) {
+      if unported.contains(occurrence.symbol.usr), occurrence.roles.contains(.reference) {
+        throw .unknown("'\(occurrence.symbol.name)', which is not ported")
+      }
+      if let name = context.newName(of: occurrence.symbol.usr, token.text) { return token.replaced(by: name) }
+    }
+    return token.description
+  }
+
+  // MARK: Expressions
+
+  private func text(of member: MemberAccessExprSyntax) throws(Unportable) -> String? {
+    let token = member.declName.baseName
+    if let base = member.base, token.text == "rawValue", let type = type(of: base), context.isVendor(type) {
+      // The compiler has made the property: the table has no row for it.
+      guard let name = context.writer.rawValue(of: type) else { throw .unknown("\(type).rawValue") }
+      return try render(Syntax(base)) + member.period.description + token.replaced(by: name)
+    }
+    guard case .word(let word)? = reading(at: token) else { return nil }
+    if word == "self" {
+      guard let base = member.base else { throw .unknown(token.text) }
+      mark(token, .written)
+      return try trimmed(base, andTrailing: token)
+    }
+    if let base = member.base, let form = context.writer.expression(of: word) {
+      mark(token, form.usesHelper ? .inHelper : .written)
+      guard let text = form.text(try trimmed(base), context.callExpression(at: Syntax(member), in: source)) else {
+        throw .unknown(token.text)
+      }
+      return base.leadingTrivia.description + text + token.trailingTrivia.description
+    }
+    return nil
+  }
+
+  private func text(of wait: AwaitExprSyntax) throws(Unportable) -> String? {
+    guard let call = wait.expression.as(FunctionCallExprSyntax.self),
+      let token = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName,
+      case .intent? = reading(at: token)
+    else { return nil }
+    // The common layer's calls return at once.
+    return wait.awaitKeyword.leadingTrivia.description + (try render(Syntax(call)))
+  }
+
+  private func text(of sequence: SequenceExprSyntax) throws(Unportable) -> String {
+    let elements = Array(sequence.elements)
+    var (text, index) = ("", 0)
+    while index < elements.count {
+      if index + 2 < elements.count,
+        let replaced = try comparison(elements[index], elements[index + 1], elements[index + 2])
+      {
+        text += replaced
+        index += 3
+      } else if let sign = elements[index].as(BinaryOperatorExprSyntax.self), index > 0, index + 1 < elements.count,
+        let other = context.writer.equality(sign.operator.text),
+        let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type)
+      {
+        text += sign.operator.replaced(by: other)
+        index += 1
+      } else {
+        text += try render(Syntax(elements[index]))
+        index += 1
+      }
+    }
+    return text
+  }
+
+  private func comparison(
+    _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax
+  ) throws(Unportable) -> String? {
+    if let text = try videoCast(value, sign, other) { return text }
+    return try predicate(value, sign, other)
+  }
+
+  /// `state == .CLOSED`, where the common layer's value has more in it.
+  private func predicate(
+    _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax
+  ) throws(Unportable) -> String? {
+    guard let sign = sign.as(BinaryOperatorExprSyntax.self)?.operator.text, sign == "==" || sign == "!=",
+      let token = other.as(MemberAccessExprSyntax.self)?.declName.baseName, case .word(let word)? = reading(at: token),
+      context.writer.hasPayload(word)
+    else { return nil }
+    guard let property = context.writer.predicate(word) else { throw .unknown(token.text) }
+    mark(token, .written)
+    let text = try trimmed(value)
+    return value.leadingTrivia.description + (sign == "==" ? "" : "!") + "\(text).\(property)"
+      + other.trailingTrivia.description
+  }
+
+  /// `stream.track as? RTCVideoTrack`, or with `as!` or `is`.
+  private func videoCast(
+    _ value: ExprSyntax, _ cast: ExprSyntax, _ type: ExprSyntax
+  ) throws(Unportable) -> String? {
+    guard cast.is(UnresolvedAsExprSyntax.self) || cast.is(UnresolvedIsExprSyntax.self) else { return nil }
+    guard let member = value.as(MemberAccessExprSyntax.self), reading(at: member.declName.baseName) == .word("self"),
+      let base = member.base, let named = type.as(TypeExprSyntax.self)?.firstToken(viewMode: .sourceAccurate),
+      reading(at: named) == .word("Track")
+    else { return nil }
+    mark(member.declName.baseName, .inHelper)
+    mark(named, .inHelper)
+    let video = try render(Syntax(base)) + "." + context.writer.videoOfTrack
+    let end =
+      cast.is(UnresolvedIsExprSyntax.self)
+      ? " != nil" : cast.as(UnresolvedAsExprSyntax.self)?.questionOrExclamationMark?.text == "!" ? "!" : ""
+    return video + end + type.trailingTrivia.description
+  }
+
+  func reading(at token: TokenSyntax) -> Reading? { context.model.readings[source.location(of: token)] }
+
+  /// The type of an expression, with its module and without optionality.
+  func type(of expression: some ExprSyntaxProtocol) -> String? {
+    guard let first = expression.firstToken(viewMode: .sourceAccurate),
+      let last = expression.lastToken(viewMode: .sourceAccurate)
+    else { return nil }
+    let found = context.facts.expressionType(
+      in: source.path, from: first.positionAfterSkippingLeadingTrivia.utf8Offset,
+      to: last.positionAfterSkippingLeadingTrivia.utf8Offset)
+    return found.map { $0.description.filter { $0 != "?" && $0 != "!" } }
+      .map { String($0.split(separator: " ").last ?? "") }
+  }
+
+  /// Whether a call is part of an optional chain: it is not made if a value before it is nil.
+  func isOptional(_ call: FunctionCallExprSyntax) -> Bool {
+    var next: ExprSyntax? = call.calledExpression
+    while let expression = next {
+      if expression.is(OptionalChainingExprSyntax.self) { return true }
+      next =
+        expression.as(MemberAccessExprSyntax.self)?.base ?? expression.as(FunctionCallExprSyntax.self)?.calledExpression
+        ?? expression.as(SubscriptCallExprSyntax.self)?.calledExpression
+    }
+    return false
+  }
+
+  func trimmed(_ node: some SyntaxProtocol) throws(Unportable) -> String {
+    let text = try render(Syntax(node))
+    return String(
+      text.dropFirst(node.leadingTrivia.description.count).dropLast(node.trailingTrivia.description.count))
+  }
+
+  private func trimmed(_ base: ExprSyntax, andTrailing token: TokenSyntax) throws(Unportable) -> String {
+    base.leadingTrivia.description + (try trimmed(base)) + token.trailingTrivia.description
+  }
+
+  // MARK: Patterns of switches
+
+  private func text(of cases: SwitchCaseListSyntax) throws(Unportable) -> String {
+    var used: Set<String> = []
+    var text = ""
+    for element in cases {
+      guard let one = element.as(SwitchCaseSyntax.self), let label = one.label.as(SwitchCaseLabelSyntax.self) else {
+        text += try render(Syntax(element))
+        continue
+      }
+      let patterns = try patterns(of: label)
+      guard patterns.contains(where: { $0.reading != nil }) else {
+        text += try render(Syntax(element))
+        continue
+      }
+      let left = patterns.filter { $0.text.map { used.insert($0).inserted } ?? false }
+      if left.isEmpty {
+        let lost = patterns.compactMap(\.lost)
+        markAll(in: one, .dropped)
+        let reason = lost.isEmpty ? "an earlier case has it" : "no word for \(lost.joined(separator: ", "))"
+        text += Self.comment(one, "koine port: \(reason)")
+        continue
+      }
+      for pattern in patterns {
+        let isLeft = pattern.text.map { text in left.contains { $0.text == text } } ?? false
+        if pattern.reading != nil { mark(pattern.token, isLeft ? .written : .dropped) }
+      }
+      text +=
+        label.caseKeyword.description + left.compactMap(\.text).joined(separator: ", ")
+        + label.colon.description + (try render(Syntax(one.statements)))
+    }
+    return text
+  }
+
+  private struct Pattern {
+    let token: TokenSyntax
+    let reading: Reading?
+    /// Nil if the common layer has no word for it.
+    let text: String?
+    let lost: String?
+  }
+
+  private func patterns(of label: SwitchCaseLabelSyntax) throws(Unportable) -> [Pattern] {
+    var patterns: [Pattern] = []
+    for item in label.caseItems {
+      let member = item.pattern.as(ExpressionPatternSyntax.self)?.expression.as(MemberAccessExprSyntax.self)
+      if let member, let reading = reading(at: member.declName.baseName), item.whereClause == nil {
+        let token = member.declName.baseName
+        switch reading {
+        case .word(let word):
+          patterns.append(
+            Pattern(token: token, reading: reading, text: "." + context.writer.name(of: word).text, lost: nil))
+        case .lost: patterns.append(Pattern(token: token, reading: reading, text: nil, lost: "." + token.text))
+        default: throw .unknown(token.text)
+        }
+      } else {
+        var text = try render(Syntax(item))
+        if item.trailingComma != nil {
+          text = String(text.reversed().drop { $0 == " " || $0 == "," || $0 == "\n" }.reversed())
+        }
+        patterns.append(
+          Pattern(token: item.firstToken(viewMode: .sourceAccurate)!, reading: nil, text: text, lost: nil))
+      }
+    }
+    return patterns
+  }
+
+  private func text(of label: SwitchCaseLabelSyntax) throws(Unportable) -> String { try children(Syntax(label)) }
+
+  // MARK: Declarations
+
+  private func text(of clause: InheritanceClauseSyntax) throws(Unportable) -> String {
+    var kept: [String] = []
+    for inherited in clause.inheritedTypes {
+      let tokens = inherited.type.tokens(viewMode: .sourceAccurate)
+      if let token = tokens.first(where: { reading(at: $0) == .conformance }) {
+        mark(token, .written)
+      } else {
+        kept.append(try trimmed(inherited.type))
+      }
+    }
+    if kept.count == clause.inheritedTypes.count { return try children(Syntax(clause)) }
+    let end = clause.trailingTrivia.description
+    return kept.isEmpty ? (end.isEmpty ? " " : end) : clause.colon.description + kept.joined(separator: ", ") + end
+  }
+
+  /// Renders a declaration, or leaves it as a comment. Marks say where it is in the new file.
+  private func declaration(_ node: Syntax, _ text: () throws(Unportable) -> String) -> String {
+    let place = source.location(of: node.firstToken(viewMode: .sourceAccurate)!)
+    let number = marks.number(of: place)
+    return DeclarationMarks.begin(number) + unmarkedDeclaration(node, place, text) + DeclarationMarks.end
+  }
+
+  private func unmarkedDeclaration(
+    _ node: Syntax, _ place: CodeLocation, _ text: () throws(Unportable) -> String
+  ) -> String {
+    if let handler = context.lostHandler(node, in: source) {
+      markAll(in: node, .dropped)
+      note(unported: node)
+      return Self.comment(node, "koine port: the common layer does not report it; \(handler)")
+    }
+    if let refusal = refusals.first(where: { $0.place == place }) {
+      note(unported: node)
+      return comment(node, .unknown(refusal.reason))
+    }
+    do { return try text() } catch {
+      note(unported: node)
+      return comment(node, error)
+    }
+  }
+
+  private func note(unported node: Syntax) {
+    for token in node.tokens(viewMode: .sourceAccurate) {
+      for occurrence in source.occurrences(at: token) where !occurrence.roles.contains(.reference) {
+        let symbol = occurrence.symbol
+        guard !symbol.isAccessor, context.isMember(symbol.usr) else { continue }
+        if unported.insert(symbol.usr).inserted { hasNews = true }
+      }
+    }
+  }
+
+  /// The node as a comment, with the reason.
+  private func comment(_ node: some SyntaxProtocol, _ error: Unportable) -> String {
+    let place = source.location(of: node.firstToken(viewMode: .sourceAccurate)!)
+    switch error {
+    case .lost(let symbol, let instead):
+      markAll(in: node, .dropped)
+      return Self.comment(node, "koine port: the common layer has no \(symbol); \(instead)")
+    case .unknown(let symbol):
+      markAll(in: node, .warned)
+      warnings.append((place, symbol))
+      let text = symbol.replacing("\\", with: "").replacing("\"", with: "'")
+      return Self.comment(node, nil, warning: "PORT 3: not known to the common layer: \(text)")
+    }
+  }
+
+  /// The source of a node as lines of comments, each with the node's indentation.
+  static func comment(_ node: some SyntaxProtocol, _ reason: String?, warning: String? = nil) -> String {
+    let leading = node.leadingTrivia.description
+    let isOnLineOfItsOwn = leading.contains("\n")
+    let line = node.root.description.utf8.prefix(node.positionAfterSkippingLeadingTrivia.utf8Offset)
+      .reversed().prefix { $0 != UInt8(ascii: "\n") }.reversed()
+    let margin = String(decoding: line, as: UTF8.self).prefix { $0 == " " || $0 == "\t" }
+    let indent = isOnLineOfItsOwn ? String(margin) : margin + "  "
+    var lines: [String] = []
+    if let warning { lines.append("#warning(\"\(warning)\")") }
+    if let reason { lines.append("// \(reason)") }
+    lines += node.trimmedDescription.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      "// " + (line.hasPrefix(margin) ? line.dropFirst(margin.count) : line)
+    }
+    let text = lines.joined(separator: "\n" + indent)
+    return isOnLineOfItsOwn ? leading + text + node.trailingTrivia.description : "\n\(indent)\(text)\n\(margin)"
+  }
+
+  // MARK: Statements
+
+  private func text(of items: CodeBlockItemListSyntax) throws(Unportable) -> String {
+    // What is missing from a closure changes its type: then the statement around it is the unit.
+    guard let owner = items.parent, !owner.is(ClosureExprSyntax.self), !owner.is(SourceFileSyntax.self) else {
+      return try children(Syntax(items))
+    }
+    var text = ""
+    for item in items {
+      do { text += try children(Syntax(item)) } catch {
+        guard Self.isAlone(item, in: items) else { throw error }
+        text += comment(item, error)
+      }
+    }
+    return text
+  }
+
+  /// Whether the code around the statement compiles without it.
+  private static func isAlone(_ item: CodeBlockItemSyntax, in items: CodeBlockItemListSyntax) -> Bool {
+    if item.item.is(DeclSyntax.self) || item.item.is(GuardStmtSyntax.self) || item.item.is(ReturnStmtSyntax.self) {
+      return item.item.as(GuardStmtSyntax.self).map { !bindsNames($0) } ?? false
+    }
+    guard item.tokens(viewMode: .sourceAccurate).allSatisfy({ $0.tokenKind != .keyword(.return) }) else { return false }
+    var node = items.parent
+    while let current = node {
+      if let function = current.as(FunctionDeclSyntax.self) {
+        return function.signature.returnClause == nil || items.count > 1
+      }
+      if current.is(AccessorDeclSyntax.self) || current.is(AccessorBlockSyntax.self) { return items.count > 1 }
+      if current.is(InitializerDeclSyntax.self) || current.is(ClosureExprSyntax.self) { return items.count > 1 }
+      if current.is(SwitchCaseSyntax.self) { return false }
+      node = current.parent
+    }
+    return true
+  }
+
+  private static func bindsNames(_ statement: GuardStmtSyntax) -> Bool {
+    statement.conditions.contains { $0.condition.is(OptionalBindingConditionSyntax.self) }
+  }
+}
+
+extension TokenSyntax {
+  /// Whether the token is part of a pattern: of a `case`.
+  fileprivate var isInPattern: Bool {
+    var node = parent
+    while let current = node {
+      if current.is(ExpressionPatternSyntax.self) { return true }
+      if current.is(CodeBlockItemSyntax.self) { return false }
+      node = current.parent
+    }
+    return false
+  }
+
+  func replaced(by text: String) -> String { leadingTrivia.description + text + trailingTrivia.description }
+}

@@ -1,0 +1,132 @@
+import CallModel
+import CompilerFacts
+import KoinePorting
+import SwiftSyntax
+
+/// Reads the call layer of an app in one style: what its symbols mean.
+protocol StyleReader: Sendable {
+  static var style: Style { get }
+  /// What one use of a symbol means; nil: as the table says.
+  static func reading(of symbol: String) -> Reading?
+  /// The role of a stored property, by the vendor's type in it.
+  static var roles: [String: KeptProperty.Role] { get }
+  /// Values that are written by several symbols, such as a case with its associated value: what they mean together.
+  static func value(of symbols: [String]) -> String?
+}
+
+/// The readers that there are.
+enum StyleReaders {
+  static let all: [any StyleReader.Type] = [EventListenerReader.self]
+
+  /// - Throws: `FactsFailure` if there is none for the style.
+  static func reader(of style: Style) throws(FactsFailure) -> any StyleReader.Type {
+    if let reader = all.first(where: { $0.style == style }) { return reader }
+    let titles = all.map { "\($0.style.rawValue)" }.joined(separator: ", ")
+    throw FactsFailure(
+      "there is no reader of the style \(style.rawValue) yet; layers are read that are written in: \(titles)")
+  }
+}
+
+/// The table of porting.json, for one style.
+struct StyleTable {
+  private var meanings: [String: (row: PortingTable.Row, meaning: PortingTable.Meaning)] = [:]
+  private var lost: [String: String] = [:]
+  private let reader: any StyleReader.Type
+
+  init(_ reader: any StyleReader.Type, to target: Style, _ table: PortingTable = .current) {
+    self.reader = reader
+    for row in table.rows {
+      for (symbol, meaning) in row.read[reader.style] ?? [:] { meanings[symbol] = (row, meaning) }
+      let instead = row.instead[target] ?? "the common layer has no word for it"
+      for symbol in row.lost[reader.style] ?? [] { lost[symbol] = instead }
+      // A row without symbols of the target says what to do instead.
+      if row.symbols[target, default: []].isEmpty {
+        for symbol in row.symbols[reader.style] ?? [] where lost[symbol] == nil { lost[symbol] = instead }
+      }
+    }
+  }
+
+  func fact(_ symbol: String) -> Fact? {
+    if case .fact(let name)? = meanings[symbol]?.meaning { Fact(rawValue: name) } else { nil }
+  }
+
+  func reading(of symbol: String) -> Reading {
+    if let reading = reader.reading(of: symbol) { return reading }
+    switch meanings[symbol]?.meaning {
+    case .word(let word)?: return .word(word)
+    case .intent(let slots)?: return .intent(Intent(row: meanings[symbol]!.row.id, symbol: symbol, slots: slots))
+    case .fact?, nil: return lost[symbol].map { .lost(symbol: symbol, instead: $0) } ?? .unknown(symbol: symbol)
+    }
+  }
+
+  func value(of symbols: [String]) -> String? { reader.value(of: symbols) }
+  func instead(of symbol: String) -> String? { lost[symbol] }
+  func write(_ row: String, in target: Style) -> String? {
+    PortingTable.current.rows.first { $0.id == row }?.write[target]
+  }
+}
+
+/// Makes the model of an app's call layer.
+struct LayerReader {
+  let callClass: CallClass
+  let reader: any StyleReader.Type
+  let table: StyleTable
+
+  /// - Throws: `FactsFailure` if there is no reader of the style.
+  init(_ callClass: CallClass, from style: Style, to target: Style) throws(FactsFailure) {
+    self.callClass = callClass
+    reader = try StyleReaders.reader(of: style)
+    table = StyleTable(reader, to: target)
+  }
+
+  /// The name of a symbol of the style, as the table has it; nil for other symbols.
+  func vendorSymbol(_ occurrence: IndexOccurrence) -> String? {
+    let symbol = occurrence.symbol
+    guard occurrence.roles.contains(.reference), !occurrence.roles.contains(.implicit) else { return nil }
+    return vendorName(symbol.usr)
+  }
+
+  func vendorName(_ usr: String) -> String? {
+    let declarations = callClass.app.declarations
+    guard let declaration = declarations[usr], VendorSites.style(of: declaration.module) == reader.style,
+      !declaration.symbol.isAccessor, declaration.symbol.kind != .module, declaration.symbol.kind != .extension
+    else { return nil }
+    return (declarations.owners(of: usr) + [declaration.symbol.name]).joined(separator: ".")
+  }
+
+  func model(of layer: LayerDeclarations) -> CallModel {
+    var model = CallModel(style: reader.style)
+    for item in layer.items {
+      for token in item.syntax.tokens(viewMode: .sourceAccurate) {
+        // An initializer says more than its type.
+        let found = item.source.occurrences(at: token).filter { vendorSymbol($0) != nil }
+        guard let occurrence = found.first(where: { !$0.symbol.kind.isType }) ?? found.first,
+          let symbol = vendorSymbol(occurrence)
+        else { continue }
+        let isConformance = occurrence.symbol.kind == .protocol && occurrence.roles.contains(.baseOf)
+        model.add(isConformance ? .conformance : table.reading(of: symbol), at: occurrence.location)
+      }
+      for usr in item.declared.sorted() { readDeclaration(usr, &model) }
+    }
+    return model
+  }
+
+  private func readDeclaration(_ usr: String, _ model: inout CallModel) {
+    let declarations = callClass.app.declarations
+    guard let declaration = declarations[usr], declaration.module == callClass.type.module, !declaration.isImplicit
+    else { return }
+    for requirement in declaration.overridden {
+      guard let symbol = vendorName(requirement.usr), let fact = table.fact(symbol) else { continue }
+      model.add(Handler(fact: fact, usr: usr, name: declaration.symbol.name, location: declaration.location))
+    }
+    guard declaration.owner?.usr == callClass.type.symbol.usr, declaration.symbol.kind == .property,
+      let type = callClass.facts.declaration(usr)?.type
+    else { return }
+    let types = type.names.compactMap { name in reader.roles.first { name.hasSuffix("." + $0.key) }?.value }
+    guard let role = types.first else { return }
+    let isList = type.description.contains("[")
+    model.add(
+      KeptProperty(
+        name: declaration.symbol.name, usr: usr, role: role == .participant && isList ? .participants : role))
+  }
+}

@@ -1,0 +1,330 @@
+import AppPort
+import CompilerFacts
+import Foundation
+import KoinePorting
+import TestSupport
+import Testing
+
+/// Layers of small apps against a module under a vendor's name. The new text is compared; Scripts/check-layers compiles a whole app's.
+@Suite struct LayerTests {
+  private let compilation: Compilation
+  private static let vendor = """
+    public enum LeaveReason: Int { case manualLeaveCalled, removePeer, removeAll, switchRoom }
+    public enum MediaKind { case audio, video }
+    public enum MediaType: Equatable { case share, state(value: MediaKind) }
+    public enum MeetingState { case CONNECTED, CLOSED }
+    public class RTCMediaStreamTrack {}
+    public class RTCVideoTrack: RTCMediaStreamTrack {}
+    public class MediaStream { public let track = RTCMediaStreamTrack() }
+    public protocol MeetingEventListener: AnyObject {
+      func onMeetingJoined(); func onMeetingLeft(reason: LeaveReason); func onParticipantJoined(_ participant: Participant)
+      func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void)
+      func onHlsStarted()
+    }
+    extension MeetingEventListener {
+      public func onMeetingJoined() {}; public func onMeetingLeft(reason: LeaveReason) {}
+      public func onParticipantJoined(_ participant: Participant) {}; public func onHlsStarted() {}
+      public func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) {}
+    }
+    public protocol ParticipantEventListener {}
+    public class PubSub { public func publish(topic: String, message: String, options: [String: Any] = [:]) {} }
+    public class Participant {
+      public let id = "", displayName = ""
+      public func addEventListener(_ listener: any ParticipantEventListener) {}
+      public func enableMic() {}; public func disableMic() {}
+    }
+    public class Meeting {
+      public let localParticipant = Participant(), pubsub = PubSub()
+      public var participants: [String: Participant] { [:] }
+      public func addEventListener(_ listener: any MeetingEventListener) {}
+      public func leave() {}; public func muteMic() {}; public func startHLS() -> Int { 0 }
+    }
+    public class VideoSDK {
+      public static func config(token: String) {}
+      public static func initMeeting(
+        meetingId: String, participantId: String = "", participantName: String = "", micEnabled: Bool = true,
+        webcamEnabled: Bool = true, customCameraVideoStream: Int? = nil, mode: Int? = nil
+      ) -> Meeting { Meeting() }
+    }
+
+    """
+
+  init() throws {
+    compilation = try Compilation()
+    try #require(try compilation.compile("VideoSDKRTC", ["VideoSDKRTC.swift": Self.vendor]))
+  }
+
+  private func compiled(_ model: String, _ view: String = "") throws -> (app: CompiledApp, facts: TreeDump) {
+    try #require(try compilation.compile("App", ["Model.swift": "import VideoSDKRTC\n" + model, "View.swift": view]))
+    let files = ["Model.swift", "View.swift"].map(compilation.path)
+    let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
+    let command = CompileCommand(
+      module: "App", files: files, options: ["-parse-as-library", "-I", compilation.folder],
+      toolchain: compilation.toolchain)
+    return (
+      try CompiledApp(store, files: files, modules: ["VideoSDKRTC"]),
+      try TreeDump(command, toolchain: compilation.toolchain)
+    )
+  }
+
+  private func layer(_ model: String, _ view: String = "", of type: String = "Model") throws -> CallLayer {
+    let (app, facts) = try compiled(model, view)
+    return try CallLayer(of: type, in: app, to: .koine) { _ throws(FactsFailure) in facts }
+  }
+
+  private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }
+
+  @Test func statementsOfTheAppStayAndSymbolsAreRewritten() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        private var meeting: Meeting?
+        var count = 0
+        func join(_ token: String, room: String) {
+          VideoSDK.config(token: token)
+          meeting = VideoSDK.initMeeting(meetingId: room, micEnabled: count > 0)  // the room
+          count   +=  1
+        }
+        func leave() { meeting?.leave() }
+        func mute() { meeting?.muteMic() }
+        func silence(_ id: String) { meeting?.participants[id]?.disableMic() }
+        func send(_ text: String) { meeting?.pubsub.publish(topic: "chat", message: text, options: ["persist": true]) }
+        var names: [String] { meeting?.participants.values.map(\\.displayName) ?? [] }
+      }
+      """)
+    #expect(layer.typeName == "KoineModel")
+    let source = layer.source
+    #expect(source.contains("private var meeting: RoomCall?"))
+    #expect(source.contains("    credential = token\n"))
+    #expect(
+      source.contains(
+        "meeting = RoomCall(room: room, credential: credential, isMicrophoneOn: count > 0)  // the room\n    count   +=  1\n"
+      ))
+    #expect(source.contains("func leave() { meeting?.session?.leave {} }"))
+    #expect(source.contains("func mute() { meeting?.setStream(kind: .microphone, isOn: false) }"))
+    #expect(source.contains("{ meeting?.participants[id]?.mute(kind: .microphone) }"))
+    #expect(source.contains("{ meeting?.send(text: text, topic: \"chat\", isPersistent: true) }"))
+    #expect(source.contains("meeting?.participants.values.map(\\.name) ?? []"))
+    #expect(!source.contains("import VideoSDKRTC"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func localNamesLikeTheVendorsAreNotTouched() throws {
+    let layer = try layer(
+      """
+      struct Radio { func leave() {}; func muteMic() {}; let displayName = "radio" }
+      final class Model {
+        var meeting: Meeting?
+        let radio = Radio()
+        func stop() { radio.leave(); radio.muteMic(); print(radio.displayName); meeting?.leave() }
+      }
+      """)
+    #expect(
+      layer.source.contains(
+        "{ radio.leave(); radio.muteMic(); print(radio.displayName); meeting?.session?.leave {} }"))
+    #expect(!layer.source.contains("struct"))
+  }
+
+  @Test func callbacksBecomeFunctionsThatTheSessionsEventsCall() throws {
+    let layer = try layer(
+      """
+      final class Model: MeetingEventListener, ParticipantEventListener {
+        var meeting: Meeting?
+        var people = 0
+        func start() { meeting?.addEventListener(self); meeting?.localParticipant.addEventListener(self) }
+        func onMeetingJoined() { people = 1 }
+        func onParticipantJoined(_ participant: Participant) { people += 1; participant.addEventListener(self) }
+        func onMeetingLeft(reason: LeaveReason) {
+          switch reason {
+          case .manualLeaveCalled: people = 0
+          case .removePeer, .removeAll: people = -1
+          case .switchRoom: people = -2
+          }
+        }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("final class KoineModel {"))
+    #expect(source.contains("meeting?.handler = { [weak self] event, call in self?.handle(event, in: call) }"))
+    #expect(source.contains("_ = (meeting?.localParticipant.id).map { followed.insert($0) }"))
+    #expect(
+      source.contains(
+        "func participantJoined(_ participant: RoomParticipant) { people += 1; followed.insert(participant.id) }"))
+    #expect(source.contains("case .removed: people = -1"))
+    #expect(source.contains("// case .switchRoom: people = -2"))
+    #expect(source.contains("if state == .connected, !call.hasEntered { joined() }"))
+    #expect(source.contains("participantJoined(RoomParticipant(call: call, last: participant))"))
+    #expect(count("dropped", in: layer) == 1)
+    #expect(count("warned", in: layer) == 0)
+  }
+
+  @Test func whatTheCommonLayerHasNoWordForStaysAsAComment() throws {
+    let layer = try layer(
+      """
+      final class Model: MeetingEventListener {
+        var meeting: Meeting?
+        func ask(_ id: String) {
+          let other = id
+          meeting?.participants[other]?.enableMic()
+        }
+        func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) { accept() }
+      }
+      """)
+    #expect(layer.source.contains("    // meeting?.participants[other]?.enableMic()\n"))
+    #expect(layer.source.contains("send a message of the app's own"))
+    #expect(layer.source.contains("  // func onMicRequested("))
+    #expect(!layer.source.contains("#warning"))
+    #expect(count("dropped", in: layer) == 2)
+  }
+
+  @Test func unknownSymbolsStayUnderAWarningWithAllThatNeedsThem() throws {
+    let layer = try layer(
+      """
+      final class Model: MeetingEventListener {
+        var meeting: Meeting?
+        var started = 0
+        func start() {
+          started = 1
+          if started > 0 { _ = meeting?.startHLS() }
+          meeting?.leave()
+        }
+        var figure: Int { meeting?.startHLS() ?? 0 }
+        var double: Int { figure * 2 }
+        func show() { print("shown"); print(double) }
+        func onHlsStarted() { started = 2 }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("#warning(\"PORT 3: not known to the common layer: Meeting.startHLS()\")"))
+    #expect(source.contains("    meeting?.session?.leave {}\n"))
+    #expect(source.contains("  // var figure: Int { meeting?.startHLS() ?? 0 }"))
+    #expect(source.contains("  // var double: Int { figure * 2 }"))
+    #expect(source.contains("// print(double)"))
+    #expect(source.contains("print(\"shown\");"))
+    #expect(count("warned", in: layer) == 2)
+  }
+
+  @Test func castsAndComparisonsHaveTheCommonLayersForm() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var state = MeetingState.CONNECTED
+        func video(_ stream: MediaStream) -> RTCVideoTrack? { stream.track as? RTCVideoTrack }
+        func isVideo(_ stream: MediaStream) -> Bool { stream.track is RTCVideoTrack }
+        func isSame(_ one: RTCVideoTrack, _ other: RTCVideoTrack) -> Bool { one === other }
+        func isOver(_ state: MeetingState) -> Bool { state == .CLOSED }
+        func goesOn(_ state: MeetingState) -> Bool { state != .CLOSED && state == .CONNECTED }
+        func isShare(_ kind: MediaType) -> Bool { kind == .state(value: .video) || kind == .share }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("(_ stream: RoomTrack) -> RoomTrack? { stream.video }"))
+    #expect(source.contains("-> Bool { stream.video != nil }"))
+    #expect(source.contains("{ one == other }"))
+    #expect(source.contains("(_ state: SessionState) -> Bool { state.isEnded }"))
+    #expect(source.contains("{ !state.isEnded && state == .connected }"))
+    #expect(source.contains("{ kind == .camera || kind == .screen }"))
+    #expect(source.contains("var state = SessionState.connected"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func declarationThatTheCompilerRefusesStaysAsACommentWithItsUses() throws {
+    // The module has no `Koine` to compile with: errors are made up in the compiler's form.
+    let (model, folder) = (
+      "final class Model {\n  var meeting: Meeting?\n  func f() { meeting?.leave() }\n  func g() { f() }\n}", "/tmp/x"
+    )
+    let (app, facts) = try compiled(model)
+    let first = try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    let line = try #require(
+      first.source.split(separator: "\n", omittingEmptySubsequences: false).firstIndex { $0.contains("func f()") })
+    let error = "\(folder)/KoineModel.swift:\(line + 1):3: error: no such thing"
+    let refusals = first.refusals(of: CompileCommand.Outcome(succeeded: false, output: error))
+    #expect(refusals.count == 1)
+    let second = try CallLayer(of: "Model", in: app, to: .koine, without: refusals) { _ throws(FactsFailure) in facts }
+    #expect(second.source.contains("#warning(\"PORT 3: not known to the common layer: no such thing\")"))
+    #expect(second.source.contains("  // func f() { meeting?.leave() }\n"))
+    #expect(second.source.contains("// f()"))
+    #expect(count("warned", in: second) == 1)
+    #expect(count("in the helper", in: second) == 1)
+  }
+
+  @Test func declarationsThatSeeTheVendorsTypesComeAlongAndNoOthers() throws {
+    let layer = try layer(
+      """
+      struct Row { let title: String }
+      struct Tile { let owner: Participant }
+      final class Model { var meeting: Meeting?; var tiles: [Tile] = []; var rows: [Row] = [] }
+      """,
+      """
+      final class Screen { var model = Model(); func draw() { for tile in model.tiles { print(tile) } } }
+      final class List { var rows: [Row] = [] }
+      """)
+    #expect(layer.source.contains("struct KoineTile { let owner: RoomParticipant }"))
+    #expect(layer.source.contains("var tiles: [KoineTile] = []; var rows: [Row] = []"))
+    #expect(layer.source.contains("final class KoineScreen { var model = KoineModel()"))
+    #expect(!layer.source.contains("struct KoineRow"))
+    #expect(!layer.source.contains("KoineList"))
+  }
+
+  @Test func seamWithoutVendorTypesKeepsTheRestOfTheAppOut() throws {
+    let layer = try layer(
+      """
+      protocol Calls: AnyObject { func leave() }
+      final class Model: Calls { private var meeting: Meeting?; func leave() { meeting?.leave() } }
+      """,
+      "final class Screen { var calls: any Calls = Model(); func close() { calls.leave() } }")
+    #expect(layer.source.contains("final class KoineModel: Calls {"))
+    #expect(!layer.source.contains("Screen"))
+    #expect(layer.report.contains("Both layers are behind the protocol Calls."))
+  }
+
+  @Test func sharesAddUpTo100() throws {
+    let layer = try layer(
+      "final class Model { var a: Meeting?; func f() { a?.leave(); _ = a?.startHLS(); a?.localParticipant.enableMic() } }"
+    )
+    #expect(layer.counts.map(\.count).reduce(0, +) == 5)
+    let line = try #require(layer.report.split(separator: "\n").dropFirst().first)
+    let shares = line.split(separator: " ").enumerated().filter { $1 == "%" }.count
+    #expect(shares == 5)
+    let numbers = line.split(separator: ",").compactMap { part in
+      part.split(separator: " ").compactMap { Int($0) }.first
+    }
+    #expect(numbers.reduce(0, +) == 100)
+  }
+
+  @Test func targetAndStyleThatAreNotThereAreErrorsThatNameTheOthers() throws {
+    let (app, facts) = try compiled("final class Model { var meeting: Meeting? }")
+    let target = #expect(throws: FactsFailure.self) {
+      _ = try CallLayer(of: "Model", in: app, to: .meetingSession) { _ throws(FactsFailure) in facts }
+    }
+    #expect(target?.description.hasSuffix("layers are written in: koine") == true)
+    #expect(throws: FactsFailure.self) { try layer("final class Model {}") }
+
+    try #require(
+      try compilation.compile(
+        "AmazonIVSBroadcast", ["IVS.swift": "public class IVSStage { public init() {}; public func leave() {} }"]))
+    let model =
+      "import AmazonIVSBroadcast\nfinal class Stage { let stage = IVSStage(); func leave() { stage.leave() } }"
+    try #require(try compilation.compile("Other", ["Stage.swift": model]))
+    let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
+    let other = try CompiledApp(store, files: [compilation.path("Stage.swift")], modules: ["AmazonIVSBroadcast"])
+    let style = #expect(throws: FactsFailure.self) {
+      _ = try CallLayer(of: "Stage", in: other, to: .koine) { _ throws(FactsFailure) in facts }
+    }
+    #expect(style?.description.hasSuffix("layers are read that are written in: event-listener") == true)
+  }
+
+  @Test func appThatDoesNotCompileIsRefused() throws {
+    try #require(
+      try !compilation.compile(
+        "App", ["Model.swift": "import VideoSDKRTC\nfinal class Model { let meeting: Meeting = 1 }"]))
+    let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
+    let app = try CompiledApp(store, files: [compilation.path("Model.swift")], modules: ["VideoSDKRTC"])
+    let failure = #expect(throws: FactsFailure.self) {
+      _ = try CallLayer(of: "Model", in: app, to: .koine) { module throws(FactsFailure) in
+        throw FactsFailure("not asked for")
+      }
+    }
+    #expect(failure?.description.contains("does not compile") == true)
+  }
+}
