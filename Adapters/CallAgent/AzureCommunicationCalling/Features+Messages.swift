@@ -6,30 +6,32 @@ import Koine
 
 // MARK: Data channels
 
-/// Priority of a data channel's messages. It has no effect in Koine.
+/// Priority of a data channel's messages. While messages of several senders of a call wait, those of senders with high priority go first.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public enum DataChannelPriority: Int, Sendable {
   case normal, high
 }
 
-/// Whether a data channel retransmits lost messages. It has no effect in Koine: messages arrive complete and in order.
+/// Whether all messages of a data channel arrive. A message of a lossy channel that has waited for more than a second before it could be
+/// sent is dropped; its sequence number is missing at the receiver. A message of a durable channel waits as long as it must. Messages that
+/// were sent arrive in order on both.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public enum DataChannelReliability: Int, Sendable {
   case lossy, durable
 }
 
-/// Options of a data channel sender. Only the channel id and the participants have an effect in Koine.
+/// Options of a data channel sender, as they are when the sender is made.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public final class DataChannelSenderOptions: NSObject {
   /// Nought: one is chosen.
   public var channelId: Int32 = 0
-  /// Kept, as the next two: every message goes at once and arrives, in order.
-  public var bitrateInKbps: Int32 = 0 { didSet { NoEffect.channelOptions.log() } }
-  public var priority = DataChannelPriority.normal { didSet { NoEffect.channelOptions.log() } }
-  public var reliability = DataChannelReliability.lossy { didSet { NoEffect.channelOptions.log() } }
+  /// The pace of the sender: messages that come faster wait. 0: as fast as the room takes them.
+  public var bitrateInKbps: Int32 = 0
+  public var priority = DataChannelPriority.normal
+  public var reliability = DataChannelReliability.lossy
   /// The receivers of the channel's messages; empty for all participants.
   public var participants: [any CommunicationIdentifier] = []
 }
@@ -68,47 +70,63 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
   private let current: Lock<State>
   private weak let session: Session?
   private let count: MessageCount
+  /// Nil if the call is over.
+  private let pacer: DataChannelPacer?
+  private let channel: DataChannelPacer.Channel
 
-  init(_ options: DataChannelSenderOptions, in session: Session?, count: MessageCount) {
-    self.count = count
+  init(_ options: DataChannelSenderOptions, in session: Session?, _ pacer: DataChannelPacer?, count: MessageCount) {
+    (self.count, self.pacer) = (count, pacer)
+    channel = DataChannelPacer.Channel(
+      bitrate: options.bitrateInKbps > 0 ? Int(options.bitrateInKbps) * 1_000 : nil,
+      isHigh: options.priority == .high, isLossy: options.reliability == .lossy)
     channelId = options.channelId == 0 ? Int32.random(in: 1_000...Int32.max) : options.channelId
     current = Lock(State(recipients: options.participants))
     self.session = session
   }
 
-  /// Larger than the limit, or closed: dropped, and told on standard error, for want of another way.
+  /// A message is dropped if it is larger than the limit, if the channel or the call is over, or if 4,096 messages or 16 MiB of the call's
+  /// channels wait already. Standard error tells so, because the vendor's method has no other way.
   public func sendMessage(data: Data) {
     guard data.count <= Self.limit else { return NoEffect.complain("a data channel's message is over the limit") }
-    let isSent = current.withLock { current in
-      guard !current.isClosed else { return false }
+    let next = current.withLock { current -> (Int64, [any CommunicationIdentifier])? in
+      guard !current.isClosed else { return nil }
       current.sent += 1
-      guard pass(0, current.sent, data, to: current.recipients) else { return false }
-      count.add()
-      return true
+      return (current.sent, current.recipients)
     }
-    if !isSent { NoEffect.complain("a data channel's message was not sent: the channel or the call is over") }
+    guard let (number, recipients) = next, let pacer, let session else { return Self.complainOfEnd() }
+    let receivers = recipients.isEmpty ? nil : session.participants(recipients)
+    let isAccepted = pacer.add(data.count + 9, on: channel, isLossy: channel.isLossy) { [self] in
+      guard pass(0, number, data, to: receivers) else { return Self.complainOfEnd() }
+      count.add()
+    }
+    if !isAccepted { NoEffect.complain("a data channel's message was not sent: too many wait") }
+  }
+
+  private static func complainOfEnd() {
+    NoEffect.complain("a data channel's message was not sent: the channel or the call is over")
   }
 
   public func setParticipants(participants: [any CommunicationIdentifier]) {
     current.withLock { $0.recipients = participants }
   }
 
+  /// Messages that wait are sent before the end.
   public func closeSender() {
-    current.withLock { current in
-      guard !current.isClosed else { return }
+    let last = current.withLock { current -> (Int64, [any CommunicationIdentifier])? in
+      guard !current.isClosed else { return nil }
       current.isClosed = true
-      _ = pass(1, current.sent, Data(), to: current.recipients)
+      return (current.sent, current.recipients)
     }
+    guard let (number, recipients) = last, let session else { return }
+    let receivers = recipients.isEmpty ? nil : session.participants(recipients)
+    _ = pacer?.add(9, on: channel, isLossy: false) { [self] in _ = pass(1, number, Data(), to: receivers) }
   }
 
-  private func pass(
-    _ kind: UInt8, _ number: Int64, _ data: Data, to recipients: [any CommunicationIdentifier]
-  ) -> Bool {
+  /// - Parameter receivers: nil: all participants.
+  private func pass(_ kind: UInt8, _ number: Int64, _ data: Data, to receivers: [Koine.Participant.ID]?) -> Bool {
     let bytes = [kind] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) } + data
     guard let session else { return false }
-    let message = DataMessage(
-      topic: Convention.channel + String(channelId), payload: bytes,
-      to: recipients.isEmpty ? nil : session.participants(recipients))
+    let message = DataMessage(topic: Convention.channel + String(channelId), payload: bytes, to: receivers)
     return (try? session.send(message)) != nil
   }
 }
@@ -198,6 +216,7 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
   }
   private let listener = Listener<any DataChannelCallFeatureDelegate>()
   private let receivers = Lock<[Key: DataChannelReceiver]>([:])
+  private let pacer = Lock<DataChannelPacer?>(nil)
   /// Messages of the app, for media statistics.
   let sent = MessageCount(), received = MessageCount()
 
@@ -207,10 +226,18 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
   }
 
   public func getDataChannelSender(options: DataChannelSenderOptions) -> DataChannelSender {
-    DataChannelSender(options, in: call?.session, count: sent)
+    let session = call?.session
+    let pacer = pacer.withLock { pacer in
+      if pacer == nil, let session { pacer = DataChannelPacer(on: session.world.backend.scheduler) }
+      return pacer
+    }
+    return DataChannelSender(options, in: session, pacer, count: sent)
   }
 
-  override func callEnded() { close { _ in true } }
+  override func callEnded() {
+    pacer.withLock { $0 }?.close()
+    close { _ in true }
+  }
 
   /// No more will come.
   private func close(_ isOver: (Koine.Participant.ID) -> Bool) {

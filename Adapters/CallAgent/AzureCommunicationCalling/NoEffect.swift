@@ -12,8 +12,6 @@ extension NoEffect {
     "SurveyCallFeature.submit", why: "no service collects surveys; `submittedSurveys` has them")
   static let captionsType = NoEffect(
     "CaptionsCallFeature.delegate", why: "the type of captions is always communicationCaptions")
-  static let channelOptions = NoEffect(
-    "DataChannelSenderOptions", why: "messages go at once and arrive, in order; only id and participants count")
 
   /// For what cannot be told to the app in any other way.
   static func complain(_ text: String) { complain("AzureCommunicationCalling", text) }
