@@ -3,7 +3,6 @@ import Koine
 extension NoEffect {
   private init(_ what: String, why: String) { self.init("AzureCommunicationCalling", what, why: why) }
 
-  static let diagnostics = NoEffect("CallClientOptions.diagnostics", why: "Koine sends no diagnostics")
   static let alternateCaller = NoEffect("alternateCallerId", why: "no telephone network is reached that would show it")
   static let analogGain = NoEffect(
     "OutgoingAudioFilters.analogAutomaticGainControlEnabled", why: "there is no analogue volume that software could set"
