@@ -180,15 +180,15 @@ struct FeatureTests {
     return call.feature(Features.dataChannel).getDataChannelSender(options: options)
   }
 
-  /// A message of 500 bytes, with the nine bytes in front of the app's, takes 500 ms at 8 kbit/s.
+  /// A message of 500 bytes, with the 13 bytes in front of the app's, takes 500 ms at 8 kbit/s.
   @Test func dataChannelKeepsItsBitrate() async throws {
     let group = try await group()
     let log = ChannelLog()
     try group.call(1).feature(Features.dataChannel).delegate = log
     let (paced, free) = try (sender(1, of: group.call(0), kilobits: 8), sender(2, of: group.call(0)))
     for _ in 1...4 {
-      paced.sendMessage(data: Data(count: 491))
-      free.sendMessage(data: Data(count: 491))
+      paced.sendMessage(data: Data(count: 487))
+      free.sendMessage(data: Data(count: 487))
     }
     var counts: [Int] = []
     for _ in 0..<4 {
@@ -209,7 +209,7 @@ struct FeatureTests {
       sender(1, of: group.call(0), kilobits: 8, .normal, .lossy), sender(2, of: group.call(0), kilobits: 8),
     ]
     for sender in senders {
-      for _ in 1...6 { sender.sendMessage(data: Data(count: 491)) }
+      for _ in 1...6 { sender.sendMessage(data: Data(count: 487)) }
     }
     await group.telephone.run(.seconds(4))
     #expect(log.numbers(of: 1) == [1, 2, 3], "the fourth would have waited for 1.5 s")

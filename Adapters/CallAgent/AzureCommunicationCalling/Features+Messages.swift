@@ -62,8 +62,10 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
     var sent: Int64 = 0
     var isClosed = false
   }
-  /// What a message of the room holds, less our nine bytes.
-  static let limit = 64 * 1024 - 9
+  /// Bytes in front of the app's: the kind, the sequence number, and the time in milliseconds by the sender's clock.
+  static let header = 13
+  /// What a message of the room holds, less our header.
+  static let limit = 64 * 1024 - header
 
   public let channelId: Int32
   public var maxMessageSizeInBytes: Int32 { Int32(Self.limit) }
@@ -95,7 +97,7 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
     }
     guard let (number, recipients) = next, let pacer, let session else { return Self.complainOfEnd() }
     let receivers = recipients.isEmpty ? nil : session.participants(recipients)
-    let isAccepted = pacer.add(data.count + 9, on: channel, isLossy: channel.isLossy) { [self] in
+    let isAccepted = pacer.add(data.count + Self.header, on: channel, isLossy: channel.isLossy) { [self] in
       guard pass(0, number, data, to: receivers) else { return Self.complainOfEnd() }
       count.add()
     }
@@ -119,13 +121,16 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
     }
     guard let (number, recipients) = last, let session else { return }
     let receivers = recipients.isEmpty ? nil : session.participants(recipients)
-    _ = pacer?.add(9, on: channel, isLossy: false) { [self] in _ = pass(1, number, Data(), to: receivers) }
+    _ = pacer?.add(Self.header, on: channel, isLossy: false) { [self] in _ = pass(1, number, Data(), to: receivers) }
   }
 
   /// - Parameter receivers: nil: all participants.
   private func pass(_ kind: UInt8, _ number: Int64, _ data: Data, to receivers: [Koine.Participant.ID]?) -> Bool {
-    let bytes = [kind] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) } + data
     guard let session else { return false }
+    let time = session.world.backend.scheduler.now.nanoseconds / 1_000_000
+    let bytes =
+      [kind] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+      + (0..<4).map { UInt8(truncatingIfNeeded: time >> (24 - 8 * $0)) } + data
     let message = DataMessage(topic: Convention.channel + String(channelId), payload: bytes, to: receivers)
     return (try? session.send(message)) != nil
   }
@@ -216,6 +221,7 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
   }
   private let listener = Listener<any DataChannelCallFeatureDelegate>()
   private let receivers = Lock<[Key: DataChannelReceiver]>([:])
+  private let arrivals = Lock(ArrivalJitter())
   private let pacer = Lock<DataChannelPacer?>(nil)
   /// Messages of the app, for media statistics.
   let sent = MessageCount(), received = MessageCount()
@@ -233,6 +239,9 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
     }
     return DataChannelSender(options, in: session, pacer, count: sent)
   }
+
+  /// Nil until two messages of one sender have come.
+  var jitter: Duration? { arrivals.withLock { $0.jitter } }
 
   override func callEnded() {
     pacer.withLock { $0 }?.close()
@@ -252,7 +261,8 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
   override func handle(_ event: SessionEvent) {
     if case .participantLeft(let participant, _) = event { close { $0 == participant.id } }
     guard case .messageReceived(let message) = event, message.topic.hasPrefix(Convention.channel),
-      let channel = Int32(message.topic.dropFirst(Convention.channel.count)), message.payload.count >= 9
+      let channel = Int32(message.topic.dropFirst(Convention.channel.count)),
+      message.payload.count >= DataChannelSender.header
     else { return }
     let key = Key(sender: message.sender, channel: channel)
     if message.payload[0] == 1 { receivers.withLock { $0.removeValue(forKey: key) }?.close() }
@@ -264,11 +274,39 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
       receivers[key] = receiver
       return (receiver, true)
     }
+    if let now = call?.session.world.backend.scheduler.now {
+      let sent = message.payload[9..<13].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+      arrivals.withLock { $0.add(sent, from: message.sender, at: now, age: message.age) }
+    }
     if isNew {
       delegate?.dataChannelCallFeature(self, didCreateReceiver: DataChannelReceiverCreatedEventArgs(receiver))
     }
     received.add()
-    receiver.receive(DataChannelMessage(number, Data(message.payload[9...])))
+    receiver.receive(DataChannelMessage(number, Data(message.payload[DataChannelSender.header...])))
+  }
+}
+
+/// The variation of the messages' transit time, as RFC 3550, 6.4.1 and A.8 define it for packets.
+private struct ArrivalJitter {
+  /// Arrival less sending time of each sender's last message, in milliseconds.
+  private var transits: [Koine.Participant.ID: UInt32] = [:]
+  private(set) var jitter: Duration?
+
+  /// - Parameters:
+  ///   - sent: by the sender's clock, in milliseconds, modulo 2³².
+  ///   - age: how long the room has kept the message, which is no transit.
+  mutating func add(_ sent: UInt32, from sender: Koine.Participant.ID, at now: Tick, age: Duration) {
+    let arrival = UInt32(truncatingIfNeeded: (now - age).nanoseconds / 1_000_000)
+    let transit = arrival &- sent
+    defer {
+      if transits.count >= 1_000 { transits = [:] }  // senders that have left
+      transits[sender] = transit
+    }
+    guard let last = transits[sender] else { return }
+    // A jump of the sender's clock is no jitter.
+    let difference = min(Int64(Int32(bitPattern: transit &- last).magnitude), 10_000)
+    let old = jitter ?? .zero
+    jitter = old + (.milliseconds(difference) - old) / 16
   }
 }
 
