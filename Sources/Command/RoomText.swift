@@ -20,6 +20,7 @@ enum RoomText {
         words.append("no media")
       }
       lines.append("  " + words.joined(separator: "  "))
+      if let client = member.client { lines.append("    app: \(LogText.line(client))") }
       lines.append("    may: \(member.permissions.joined(separator: " "))")
       for track in member.tracks {
         lines.append("    \(track.kind) \(LogText.line(track.id))\(track.isMuted ? "  muted" : "")")

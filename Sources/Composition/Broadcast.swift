@@ -16,13 +16,16 @@ public final class Broadcast: Sendable {
   ///   - keyFrameInterval: between pictures that stand for themselves, at most; nil: what the output needs.
   ///   - usesBFrames: whether an output that encodes by itself may use B frames.
   ///   - audioComplexity: how hard the audio encoder works, 0 to 10; nil: the encoder's own choice.
+  ///   - bitrateLimits: the limits within which the bitrate of the video follows the speed of a server, in bit/s; nil: it stays.
+  ///   - increasesBitrateQuickly: whether such a bitrate rises quickly (`BroadcastPlan.increasesBitrateQuickly`).
   ///   - onReadable: called at most once, on a lane, when others can open what the output has taken so far.
   ///   - onFailure: called at most once, on a lane, when the output breaks before `stop`, which is to follow, and may be
   ///     called from it.
   public init(
     of composition: Composition, to output: any BroadcastOutput, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000,
     hasVideo: Bool = true, keyFrameInterval: Duration? = nil, usesBFrames: Bool = false,
-    audioComplexity: Int? = nil, onReadable: (@Sendable () -> Void)? = nil,
+    audioComplexity: Int? = nil, bitrateLimits: ClosedRange<Int>? = nil, increasesBitrateQuickly: Bool = false,
+    onReadable: (@Sendable () -> Void)? = nil,
     onFailure: (@Sendable (any Error) -> Void)? = nil
   ) throws {
     let interval = [keyFrameInterval, output.keyFrameInterval].compactMap { $0 }.min()
@@ -33,6 +36,7 @@ public final class Broadcast: Sendable {
     plan.hasVideo = hasVideo
     plan.usesBFrames = usesBFrames
     plan.audioComplexity = audioComplexity.map { min(max($0, 0), 10) }
+    (plan.bitrateLimits, plan.increasesBitrateQuickly) = (bitrateLimits, increasesBitrateQuickly)
     self.output = output
     // An output tells it on the thread that writes, which `stop` waits for.
     let lane = composition.world.backend.scheduler.lane("broadcast")

@@ -44,6 +44,9 @@ public struct JoinRequest: Sendable {
   public var externalUserID: String?
   /// The participant's attributes; at most 64, in all 16 KiB of JSON.
   public var attributes: [String: String]
+  /// What the app says about itself, such as its name and version. The room server's operator sees it (`koine rooms show`), participants
+  /// do not. At most 1,024 bytes of UTF-8. Empty (the default): nothing.
+  public var clientDescription = ""
   /// How long the client tries to reach the room again after it has lost the connection; then the session ends with `.lost`. Less
   /// than 0 counts as 0. Default 60 s.
   public var reconnectTimeout = Duration.seconds(60)

@@ -66,6 +66,11 @@ public struct BroadcastPlan: Sendable, Hashable {
   /// How hard the audio encoder works for quality at the same bitrate: 0 (least) to 10. Nil (the default): the encoder's own choice. Opus has
   /// all steps; AAC has two, with the limit at 5.
   public var audioComplexity: Int?
+  /// The limits within which the bitrate of the video follows the speed at which a server takes a live stream, in bit/s. Nil (the
+  /// default): the bitrate stays. Files, and outputs that get encoded frames, ignore it.
+  public var bitrateLimits: ClosedRange<Int>?
+  /// Whether a bitrate that follows a server rises by 20 % after each two calm seconds, and not by 8 % after each five.
+  public var increasesBitrateQuickly = false
   /// Whether video comes. If not, `width`, `height` and `framesPerSecond` have no meaning.
   public var hasVideo = true
 

@@ -77,15 +77,19 @@ public struct TranscriberResult: Sendable, Hashable {
   public var languages: [TranscribedLanguage]
   /// Names, numbers and other entities that the transcriber has found in the text, in their order. At most 32.
   public var entities: [TranscribedEntity]
+  /// The channel of the microphone's audio, in the transcriber's words, such as `ch_0`, if the transcriber recognises each channel by
+  /// itself. At most 32 bytes of UTF-8; the rest is cut off. Nil: all channels together.
+  public var channel: String?
 
   /// Creates a result.
   public init(
     utterance: Int, text: String, isFinal: Bool, start: Tick, end: Tick, words: [TranscriptWord] = [],
-    language: String? = nil, languages: [TranscribedLanguage] = [], entities: [TranscribedEntity] = []
+    language: String? = nil, languages: [TranscribedLanguage] = [], entities: [TranscribedEntity] = [],
+    channel: String? = nil
   ) {
     (self.utterance, self.text, self.isFinal) = (utterance, text, isFinal)
     (self.start, self.end, self.words, self.language) = (start, end, words, language)
-    (self.languages, self.entities) = (languages, entities)
+    (self.languages, self.entities, self.channel) = (languages, entities, channel)
   }
 }
 

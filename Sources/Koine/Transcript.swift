@@ -20,14 +20,17 @@ public struct TranscriptSegment: Sendable, Hashable, Identifiable {
   public let languages: [TranscribedLanguage]
   /// Entities in the text, at most 32; empty if the transcriber finds none.
   public let entities: [TranscribedEntity]
+  /// The channel of the microphone's audio in the transcriber's words; nil: all channels together.
+  public let channel: String?
 
   package init(
     id: String, participant: Participant.ID, text: String, isFinal: Bool, language: String, start: Tick, end: Tick,
-    words: [TranscriptWord] = [], languages: [TranscribedLanguage] = [], entities: [TranscribedEntity] = []
+    words: [TranscriptWord] = [], languages: [TranscribedLanguage] = [], entities: [TranscribedEntity] = [],
+    channel: String? = nil
   ) {
     (self.id, self.participant, self.text, self.isFinal) = (id, participant, text, isFinal)
     (self.language, self.start, self.end, self.words) = (language, start, end, words)
-    (self.languages, self.entities) = (languages, entities)
+    (self.languages, self.entities, self.channel) = (languages, entities, channel)
   }
 }
 

@@ -95,12 +95,14 @@ struct SentSegment: Codable, Hashable {
   var words: [Word]?
   var languages: [Language]?
   var entities: [Entity]?
+  var channel: String?
 
   init(_ result: TranscriberResult, id: String, participant: Participant.ID, language: String, clock: Scheduler) {
     (self.id, self.participant, isFinal) = (id, participant, result.isFinal)
     text = result.text.prefix(bytes: TranscriptMessages.textLimit)
     self.language = (result.language ?? language).prefix(bytes: TranscriptMessages.tagLimit)
     (start, end) = (clock.wallTime(of: result.start), clock.wallTime(of: result.end))
+    channel = result.channel?.prefix(bytes: TranscriptMessages.typeLimit)
     if !result.languages.isEmpty {
       languages = result.languages.prefix(TranscriptMessages.scoreLimit).map {
         Language(
@@ -154,6 +156,6 @@ struct SentSegment: Codable, Hashable {
         TranscribedEntity(
           $0.text, type: $0.type, category: $0.category, confidence: $0.confidence,
           start: clock.tick(ofWallTime: $0.start), end: clock.tick(ofWallTime: $0.end))
-      })
+      }, channel: channel)
   }
 }

@@ -5,6 +5,8 @@ public import Koine
 /// A broadcast in formats that calls do not have: H.264 and AAC into a fragmented `.mp4`, HLS (`.m3u8` with its segments
 /// beside it; `PlaylistRecorder` makes one of a call's own formats), or to an RTMP server.
 ///
+/// With `BroadcastPlan.bitrateLimits`, the bitrate of a stream to an RTMP server follows the speed at which the server takes the stream.
+///
 /// Encodes and writes on a thread of its own. Frames and audio that arrive faster than that are dropped, and counted. An `.mp4` has
 /// the ending `.part` while it is written, and keeps it if it fails. The `.part` file of a killed process can be played up to its
 /// last fragment, too. An HLS playlist can be read while it is written, so its written segments stay after a failure.
@@ -53,12 +55,16 @@ public final class EncodingOutput: RawBroadcastOutput {
   /// How many pictures and blocks of sound came while too much waited.
   public var dropped: Int { queue.dropped }
 
+  /// The bitrate with which video is encoded at present, in bit/s; nil before `start`.
+  public var videoBitrate: Int? { place.bitrate.withLock { $0 } }
+
   public func start(_ plan: BroadcastPlan) {
     _ = queue.add(0) { [place] in place.start(plan) }
   }
 
   public func render(_ frame: VideoFrame) {
-    queue.add(frame.width * frame.height * 3 / 2) { [place] in place.encode(frame) }
+    let arrival = ContinuousClock.now
+    queue.add(frame.width * frame.height * 3 / 2) { [place] in place.encode(frame, arrived: arrival) }
   }
 
   public func play(_ block: AudioBlock) {
@@ -119,6 +125,11 @@ private final class CodedPlace: @unchecked Sendable {
   /// Called once, when others can open it.
   private var readableHandler: (@Sendable () -> Void)?
   private var isReadable = false
+  /// Nil: the bitrate stays.
+  private var adaptation: LiveBitrate?
+  private let begin = ContinuousClock.now
+  /// Of the video, in bit/s. Read from any thread.
+  let bitrate = Lock<Int?>(nil)
 
   init(
     _ url: URL, _ encoders: EncodingOutput.Encoders, _ interruption: Interruption, authorities: String?,
@@ -167,6 +178,10 @@ private final class CodedPlace: @unchecked Sendable {
   func start(_ plan: BroadcastPlan) {
     guard self.plan == nil, !isClosed else { return }
     self.plan = plan
+    bitrate.withLock { $0 = plan.hasVideo ? plan.bitrate : nil }
+    if kind == .rtmp, plan.hasVideo, let limits = plan.bitrateLimits {
+      adaptation = LiveBitrate(plan.bitrate, within: limits, increasesQuickly: plan.increasesBitrateQuickly)
+    }
     do throws(RecordingError) {
       try open(plan)
     } catch {
@@ -209,6 +224,8 @@ private final class CodedPlace: @unchecked Sendable {
       if kind == .rtmp {
         do { try mayConnect?(url) } catch { throw RecordingError(path: Self.text(of: url), reason: "\(error)") }
         av_dict_set(&options, "rw_timeout", "10000000", 0)  // in microseconds
+        // In bytes. Linux by itself lets several megabytes wait here, in which a slow server would not be noticed for many seconds.
+        if adaptation != nil { av_dict_set(&options, "send_buffer_size", "65536", 0) }
         // For `rtmps:`, so that no third party reads the stream key. FFmpeg checks no certificate by itself.
         av_dict_set(&options, "tls_verify", "1", 0)
         if let file = authorities ?? Self.systemAuthorities { av_dict_set(&options, "ca_file", file, 0) }
@@ -248,12 +265,25 @@ private final class CodedPlace: @unchecked Sendable {
 
   // MARK: Going on
 
-  func encode(_ frame: VideoFrame) {
+  /// - Parameter arrival: when the frame came.
+  func encode(_ frame: VideoFrame, arrived arrival: ContinuousClock.Instant) {
     guard isOpen, problem == nil, !isClosed, let context, let pictures else { return }
     if start == nil { start = frame.captured }
     guard let start, frame.captured >= start else { return }
+    let began = ContinuousClock.now
     attempt { () throws(TrackError) in try pictures.encode(frame, at: frame.captured - start, into: context) }
+    adapt(to: pictures, waited: began - arrival, at: ContinuousClock.now - begin)
     lookWhetherReadable()
+  }
+
+  private func adapt(to pictures: PictureTrack, waited: Duration, at now: Duration) {
+    let written = LiveBitrate.Totals(
+      bytes: pictures.bytes, waited: pictures.writing + (sound?.writing ?? .zero))
+    guard adaptation?.frameWritten(written, waited: waited, at: now) == true, let new = adaptation?.bitrate else {
+      return
+    }
+    pictures.setBitrate(new)
+    bitrate.withLock { $0 = new }
   }
 
   private func lookWhetherReadable() {

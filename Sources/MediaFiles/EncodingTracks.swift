@@ -18,6 +18,10 @@ private final class Track {
   let codec: UnsafeMutablePointer<AVCodecContext>
   private let stream: UnsafeMutablePointer<AVStream>
   private let packet: UnsafeMutablePointer<AVPacket>
+  /// Bytes of packets written so far.
+  private(set) var bytes = 0
+  /// For how long the writing of packets has taken.
+  private(set) var writing = Duration.zero
 
   /// - Parameter prepare: sets what this kind of encoder wants to know; options go into the dictionary.
   init(
@@ -61,7 +65,11 @@ private final class Track {
       try TrackError.check(status)
       av_packet_rescale_ts(packet, codec.pointee.time_base, stream.pointee.time_base)
       packet.pointee.stream_index = stream.pointee.index
-      try TrackError.check(av_interleaved_write_frame(context, packet))  // takes over the packet's data
+      bytes += Int(packet.pointee.size)
+      let start = ContinuousClock.now
+      let written = av_interleaved_write_frame(context, packet)  // takes over the packet's data
+      writing += ContinuousClock.now - start
+      try TrackError.check(written)
     }
   }
 }
@@ -92,9 +100,7 @@ final class PictureTrack {
       codec.pointee.colorspace = AVCOL_SPC_SMPTE170M
       codec.pointee.time_base = AVRational(num: 1, den: Self.clock)
       codec.pointee.framerate = AVRational(num: Int32((plan.framesPerSecond * 1_000).rounded()), den: 1_000)
-      codec.pointee.bit_rate = Int64(plan.bitrate)
-      codec.pointee.rc_max_rate = Int64(plan.bitrate) * 3 / 2
-      codec.pointee.rc_buffer_size = Int32(clamping: plan.bitrate * 2)
+      Self.setBitrate(plan.bitrate, of: codec)
       codec.pointee.gop_size = keyInterval
       codec.pointee.max_b_frames = plan.usesBFrames ? 2 : 0
       // A call is on the same machine. Encoders that do not know these ignore them.
@@ -129,6 +135,21 @@ final class PictureTrack {
     try track.encode(nil, into: context)
   }
 
+  /// Bytes of packets written so far.
+  var bytes: Int { track.bytes }
+  /// For how long the writing of packets has taken.
+  var writing: Duration { track.writing }
+
+  /// Encodes the next frames with another bitrate, in bit/s. libx264 takes it over with the next frame; an encoder that cannot change it
+  /// while it runs goes on as before.
+  func setBitrate(_ bitrate: Int) { Self.setBitrate(bitrate, of: track.codec) }
+
+  private static func setBitrate(_ bitrate: Int, of codec: UnsafeMutablePointer<AVCodecContext>) {
+    codec.pointee.bit_rate = Int64(bitrate)
+    codec.pointee.rc_max_rate = Int64(bitrate) * 3 / 2
+    codec.pointee.rc_buffer_size = Int32(clamping: bitrate * 2)
+  }
+
   /// Lends the picture's own memory: an encoder may keep it for a while, and lets go of it by the call below.
   private func fill(_ picture: VideoFrame) throws(TrackError) {
     (frame.pointee.width, frame.pointee.height) = (Int32(width), Int32(height))
@@ -160,6 +181,8 @@ final class SoundTrack {
   private let track: Track
   private let frame: UnsafeMutablePointer<AVFrame>
   private let channels: Int
+  /// For how long the writing of packets has taken.
+  var writing: Duration { track.writing }
   /// Whether the encoder takes each channel by itself.
   private let isPlanar: Bool
   /// Received samples, −1...1, interleaved, that do not fill a frame of the encoder yet.

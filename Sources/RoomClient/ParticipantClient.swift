@@ -84,13 +84,13 @@ package final class ParticipantClient: RoomClient {
   // MARK: What the session asks for
 
   private func join() {
-    send(
-      .join(
-        Join(
-          room: request.room, credential: request.credential, participantID: local?.id ?? request.participantID,
-          name: request.name, externalID: request.externalUserID, attributes: attributes,
-          description: media.localDescription, returningTo: epoch,
-          resumptionKey: signaling.formerKey)))
+    var join = Join(
+      room: request.room, credential: request.credential, participantID: local?.id ?? request.participantID,
+      name: request.name, externalID: request.externalUserID, attributes: attributes,
+      description: media.localDescription, returningTo: epoch,
+      resumptionKey: signaling.formerKey)
+    join.client = request.clientDescription.isEmpty ? nil : request.clientDescription
+    send(.join(join))
   }
 
   package func executeCommands(at now: Tick) {

@@ -18,6 +18,8 @@ final class Client {
   /// Whether the client has a connection, for reports.
   var isReachable = true
   var member: Member?
+  /// What the app says about itself.
+  var description: String?
   /// Made when the client first needs it.
   var broadcastLimiter: BroadcastRateLimiter?
   /// How the client's peer names things.

@@ -18,6 +18,8 @@ final class Member {
   var client: ClientID?
   private weak var owner: Client?
   let joined: Tick
+  /// What the app says about itself.
+  let clientDescription: String?
   var tracks: [PublishedTrack] = []
   var subscriptions: [Forwarder] = []
   /// When it is dropped, unless something happens before.
@@ -47,6 +49,7 @@ final class Member {
     (id, firstEntry) = (entry.id, entry)
     (self.slot, self.room, joined) = (slot, room, now)
     (self.client, owner, capabilities) = (client.id, client, client.capabilities)
+    clientDescription = client.description
     broadcastLimiter = client.broadcastLimiter ?? BroadcastRateLimiter(limits, now: now)
     deadline = now + limits.connectTimeout
   }

@@ -208,6 +208,8 @@ package struct RoomDetails: Hashable, Sendable, Codable {
     package var id: Participant.ID
     package var name: String
     package var externalID: String?
+    /// What the app says about itself.
+    package var client: String?
     package var attributes: [String: String]
     /// Names of `ParticipantPermission`s, in the order of the alphabet.
     package var permissions: [String]

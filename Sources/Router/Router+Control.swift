@@ -200,8 +200,9 @@ extension Router: RoomControl {
   private func details(of member: Member, at now: Tick) -> RoomDetails.Member {
     let entry = member.entry
     return RoomDetails.Member(
-      id: entry.id, name: entry.name, externalID: entry.externalID, attributes: entry.attributes,
-      permissions: entry.grants.permissions.map(\.rawValue).sorted(), isHidden: entry.grants.isHidden,
+      id: entry.id, name: entry.name, externalID: entry.externalID, client: member.clientDescription,
+      attributes: entry.attributes, permissions: entry.grants.permissions.map(\.rawValue).sorted(),
+      isHidden: entry.grants.isHidden,
       tracks: entry.tracks.map { .init(id: $0.id.track, kind: $0.kind.rawValue, isMuted: $0.isMuted) },
       isConnected: member.isConnected,
       isReachable: member.client.flatMap { clients[$0]?.isReachable } == true,

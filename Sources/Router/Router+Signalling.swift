@@ -91,6 +91,7 @@ extension Router {
         return outbox.post(
           .failed(request: nil, Failure(.wrongState, "already in a room, or before it")), to: client.id)
       }
+      client.description = join.client
       return admit(join, verdict, on: client, at: now)
     case .register, .ring, .cancelRing, .answerRing: return handleRinging(message, verdict, on: client, at: now)
     case .close:

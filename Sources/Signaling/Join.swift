@@ -10,6 +10,8 @@ public struct Join: Hashable, Sendable {
   public var name: String
   public var externalID: String?
   public var attributes: [String: String]
+  /// What the app says about itself, such as its name and version. The server's operator sees it, and participants do not.
+  public var client: String?
   /// Of the client's peer.
   public var description: PeerDescription
   /// The `epoch` of the room that this participant lost and comes back to, if it does.
@@ -31,7 +33,8 @@ public struct Join: Hashable, Sendable {
 
 extension Join: Codable {
   private enum CodingKeys: String, CodingKey {
-    case version, room, credential, participantID, name, externalID, attributes, description, returningTo, resumptionKey
+    case version, room, credential, participantID, name, externalID, attributes, client, description, returningTo
+    case resumptionKey
   }
 
   public init(from decoder: any Decoder) throws {
@@ -43,6 +46,7 @@ extension Join: Codable {
       externalID: try fields.textIfPresent(.externalID), attributes: try fields.attributes(.attributes),
       description: try fields.sized(.description),
       returningTo: try fields.textIfPresent(.returningTo), resumptionKey: try fields.textIfPresent(.resumptionKey))
+    client = try fields.textIfPresent(.client, limit: SignalingLimits.client)
   }
 }
 

@@ -3,6 +3,8 @@
 public enum SignalingLimits {
   /// Names and ids of rooms, participants, tracks and messages, in UTF-8 bytes.
   public static let name = 256
+  /// What an app says about itself, in UTF-8 bytes.
+  public static let client = 1_024
   /// A data message's topic, in UTF-8 bytes.
   public static let topic = 256
   /// A data message's payload, in bytes before base64.

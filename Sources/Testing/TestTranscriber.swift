@@ -50,13 +50,15 @@ public struct SpeechFindings: Sendable, Hashable {
   public var filteredWords: Set<String>
   /// A word is stable once so many words follow it, and in the final result. Nil: the transcriber does not tell what is stable.
   public var stableAfter: Int?
+  /// The channel of the microphone's audio to which the text belongs; nil: all channels together.
+  public var channel: String?
 
   /// Creates findings.
   public init(
     entities: [Entity] = [], languages: [TranscribedLanguage] = [], filteredWords: Set<String> = [],
-    stableAfter: Int? = nil
+    stableAfter: Int? = nil, channel: String? = nil
   ) {
-    (self.entities, self.languages) = (entities, languages)
+    (self.entities, self.languages, self.channel) = (entities, languages, channel)
     (self.filteredWords, self.stableAfter) = (filteredWords, stableAfter)
   }
 }
@@ -276,7 +278,8 @@ extension Speaker.State {
     }
     return TranscriberResult(
       utterance: utterance, text: words.map(\.text).joined(separator: " "), isFinal: isFinal, start: start,
-      end: last.end, words: words, languages: findings.languages, entities: findings.entities.compactMap(found))
+      end: last.end, words: words, languages: findings.languages, entities: findings.entities.compactMap(found),
+      channel: findings.channel)
   }
 
   /// - Returns: nil while the entity's words are not complete.

@@ -148,6 +148,93 @@ struct FeatureTests {
     #expect(hears.words == ["channel 7", "message", "message", "message", "closed"])
   }
 
+  /// The receiving side of several channels: what each message was, in the order of arrival.
+  private final class ChannelLog: NSObject, DataChannelCallFeatureDelegate, DataChannelReceiverDelegate,
+    @unchecked Sendable
+  {
+    private let received = Lock<[(channel: Int32, number: Int64)]>([])
+    private let receivers = Lock<[DataChannelReceiver]>([])
+    func numbers(of channel: Int32) -> [Int64] {
+      received.withLock { $0.filter { $0.channel == channel }.map(\.number) }
+    }
+    var channels: [Int32] { received.withLock { $0.map(\.channel) } }
+    func dataChannelCallFeature(
+      _ feature: DataChannelCallFeature, didCreateReceiver args: DataChannelReceiverCreatedEventArgs
+    ) {
+      args.receiver.delegate = self
+      receivers.withLock { $0.append(args.receiver) }
+    }
+    func dataChannelReceiver(_ receiver: DataChannelReceiver, didReceiveMessage args: PropertyChangedEventArgs) {
+      guard let message = receiver.receiveMessage() else { return }
+      received.withLock { $0.append((receiver.channelId, message.sequenceNumber)) }
+    }
+  }
+
+  private func sender(
+    _ channel: Int32, of call: Call, kilobits: Int32 = 0, _ priority: DataChannelPriority = .normal,
+    _ reliability: DataChannelReliability = .durable
+  ) -> DataChannelSender {
+    let options = DataChannelSenderOptions()
+    (options.channelId, options.bitrateInKbps) = (channel, kilobits)
+    (options.priority, options.reliability) = (priority, reliability)
+    return call.feature(Features.dataChannel).getDataChannelSender(options: options)
+  }
+
+  /// A message of 500 bytes, with the 13 bytes in front of the app's, takes 500 ms at 8 kbit/s.
+  @Test func dataChannelKeepsItsBitrate() async throws {
+    let group = try await group()
+    let log = ChannelLog()
+    try group.call(1).feature(Features.dataChannel).delegate = log
+    let (paced, free) = try (sender(1, of: group.call(0), kilobits: 8), sender(2, of: group.call(0)))
+    for _ in 1...4 {
+      paced.sendMessage(data: Data(count: 487))
+      free.sendMessage(data: Data(count: 487))
+    }
+    var counts: [Int] = []
+    for _ in 0..<4 {
+      await group.telephone.run(.milliseconds(250))
+      counts.append(log.numbers(of: 1).count)
+      await group.telephone.run(.milliseconds(250))
+    }
+    #expect(counts == [1, 2, 3, 4])
+    #expect(log.numbers(of: 1) == [1, 2, 3, 4])
+    #expect(log.channels.prefix(5).filter { $0 == 2 }.count == 4, "a sender without a bitrate does not wait")
+  }
+
+  @Test func dataChannelDropsMessagesThatWaitTooLongOnlyIfItIsLossy() async throws {
+    let group = try await group()
+    let log = ChannelLog()
+    try group.call(1).feature(Features.dataChannel).delegate = log
+    let senders = try [
+      sender(1, of: group.call(0), kilobits: 8, .normal, .lossy), sender(2, of: group.call(0), kilobits: 8),
+    ]
+    for sender in senders {
+      for _ in 1...6 { sender.sendMessage(data: Data(count: 487)) }
+    }
+    await group.telephone.run(.seconds(4))
+    #expect(log.numbers(of: 1) == [1, 2, 3], "the fourth would have waited for 1.5 s")
+    #expect(log.numbers(of: 2) == [1, 2, 3, 4, 5, 6])
+    senders[0].sendMessage(data: Data([7]))
+    await group.telephone.run(.milliseconds(300))
+    #expect(log.numbers(of: 1) == [1, 2, 3, 7], "the numbers of dropped messages are missing")
+  }
+
+  @Test func waitingDataChannelMessagesOfHighPriorityGoFirst() async throws {
+    let group = try await group()
+    let log = ChannelLog()
+    try group.call(1).feature(Features.dataChannel).delegate = log
+    let (normal, high) = try (sender(1, of: group.call(0)), sender(2, of: group.call(0), .high))
+    for _ in 1...400 { normal.sendMessage(data: Data([1])) }
+    for _ in 1...5 { high.sendMessage(data: Data([2])) }
+    high.closeSender()
+    await group.telephone.run(.seconds(3))
+    #expect(log.numbers(of: 1) == Array(1...400))
+    #expect(log.numbers(of: 2) == Array(1...5))
+    let first = try #require(log.channels.firstIndex(of: 2))
+    #expect((300..<310).contains(first), "after the messages that did not have to wait: \(first)")
+    #expect(log.channels[first..<first + 5].allSatisfy { $0 == 2 })
+  }
+
   @Test func realTimeTextDeliversPartialAndFinalText() async throws {
     let group = try await group()
     let (own, other) = (FeatureRecorder(), FeatureRecorder())

@@ -123,6 +123,37 @@ struct StatisticsTests {
     #expect((3...15).contains(try #require(sound.packetsLostPerSecond)))
   }
 
+  @Test func outgoingAudioKeepsItsStreamID() async throws {
+    let pair = try await pair()
+    let hears = ReportRecorder()
+    pair.ana.feature(Features.mediaStatistics).delegate = hears
+    await pair.telephone.run(.milliseconds(10_200))
+    pair.ana.mute { _ in }
+    await pair.telephone.run(.seconds(2))
+    pair.ana.unmute { _ in }
+    await pair.telephone.run(.milliseconds(10_200))
+    #expect(hears.reports.count == 2)
+    #expect(hears.reports.map { $0.outgoingStatistics.audio.map(\.streamId) } == [[1], [1]])
+  }
+
+  @Test(arguments: [("delay=20ms", 0...0), ("delay=80ms,jitter=60ms", 4...60)] as [(String, ClosedRange<Int32>)])
+  func jitterOfDataChannelsIsThatOfTheirMessages(network: String, expected: ClosedRange<Int32>) async throws {
+    let pair = try await pair(network: network)
+    let hears = ReportRecorder()
+    pair.ben.feature(Features.mediaStatistics).delegate = hears
+    let channel = pair.ana.feature(Features.dataChannel).getDataChannelSender(options: DataChannelSenderOptions())
+    _ = pair.ben.feature(Features.dataChannel)
+    channel.sendMessage(data: Data([0]))
+    await pair.telephone.run(.milliseconds(10_200))
+    #expect(hears.reports.last?.incomingStatistics.dataChannel.map(\.jitterInMs) == [nil], "after one message")
+    for _ in 0..<100 {
+      channel.sendMessage(data: Data([1]))
+      await pair.telephone.run(.milliseconds(100))
+    }
+    let statistics = try #require(hears.reports.last?.incomingStatistics.dataChannel.first)
+    #expect(expected.contains(try #require(statistics.jitterInMs)), "\(statistics.jitterInMs ?? -1) ms")
+  }
+
   @Test func screenShareIsReportedApartFromCameras() async throws {
     let pair = try await pair()
     let screen = ScreenShareOutgoingVideoStream(videoStreamOptions: RawOutgoingVideoStreamOptions())
@@ -152,7 +183,7 @@ struct StatisticsTests {
     await pair.telephone.run(.milliseconds(10_200))
     #expect(sender.reports.last?.outgoingStatistics.dataChannel.map(\.packetCount) == [3])
     #expect(receiver.reports.last?.incomingStatistics.dataChannel.map(\.packetCount) == [3])
-    #expect(receiver.reports.last?.incomingStatistics.dataChannel.first?.jitterInMs == nil)
+    #expect(receiver.reports.last?.incomingStatistics.dataChannel.first?.jitterInMs == 0)
     withExtendedLifetime(channels) {}
   }
 }

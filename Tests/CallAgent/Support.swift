@@ -120,11 +120,13 @@ struct Telephone {
   }
 
   /// - Parameter token: one that says nothing of `user`, if it is not the usual kind.
-  func agent(_ user: String, token: String? = nil) async throws -> (agent: CallAgent, recorder: Recorder) {
+  func agent(
+    _ user: String, token: String? = nil, client clientOptions: CallClientOptions = CallClientOptions()
+  ) async throws -> (agent: CallAgent, recorder: Recorder) {
     let credential = try CommunicationTokenCredential(token: token ?? accessToken(for: user))
     let options = CallAgentOptions()
     options.displayName = user == "ana" ? "Ana" : user
-    let client = World.$current.withValue(world) { CallClient() }
+    let client = World.$current.withValue(world) { CallClient(options: clientOptions) }
     let made = Lock<CallAgent?>(nil)
     client.createCallAgent(userCredential: credential, options: options) { agent, _ in made.withLock { $0 = agent } }
     _ = await world.run(until: { made.withLock { $0 != nil } }, limit: .seconds(5))

@@ -65,6 +65,7 @@ struct ValueTests {
     options.displayName = "Ana"
     let client = CallClientOptions()
     client.diagnostics = CallDiagnosticsOptions()
+    #expect(client.diagnostics?.tags == [])
     client.diagnostics?.appName = "app"
     client.diagnostics?.appVersion = "1"
     client.diagnostics?.tags = ["a"]

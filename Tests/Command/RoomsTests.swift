@@ -41,8 +41,10 @@ import Testing
 
   private func session(_ name: String, port: Int) throws -> Session {
     let address = try #require(ServerAddress("ws://127.0.0.1:\(port)"))
+    var request = JoinRequest(room: "tea", participantID: name.lowercased(), name: name)
+    request.clientDescription = "Tea 1.2\n  eve"
     return Session(
-      JoinRequest(room: "tea", participantID: name.lowercased(), name: name),
+      request,
       in: World(backend: ServerBackend(address), delivery: Delivery(queue: DispatchQueue(label: "delivery"))))
   }
 
@@ -58,6 +60,7 @@ import Testing
       var shown: [String] = []
       while !shown.contains(where: { $0.contains("    microphone ") }) { shown = try await rooms("show tea \(at)") }
       #expect(shown.contains { $0.hasPrefix("  ana  Ana  0:00:") }, "\(shown)")
+      #expect(shown.contains { $0.hasPrefix("    app: Tea 1.2") && $0.hasSuffix("eve") }, "\(shown)")
       #expect(shown.contains("    may: admit camera data microphone moderate record screen screenSound subscribe"))
 
       #expect(try await rooms("mute tea ana \(at)") == ["code 0"])

@@ -46,14 +46,11 @@ extension ReferenceApp {
   var pair: String { "\(rawValue) → koine" }
 
   /// Scenarios that the hand-written layer does not port: their differences could not be excused.
-  /// - `busy camera` of the meeting style: an attendee's camera is announced although it does not start, and the common layer withdraws it.
-  /// - `interruption` of the stage style: the app with the audio preset `videoChat` stays silent after the call.
   /// - `background` of the stage style: the app stops publishing and receives audio only. The hand-written layer does not do that.
   private var notPorted: Set<String> {
     switch self {
-    case .callAgent, .eventListener: []
-    case .meetingSession: ["busy camera"]
-    case .stageStrategy: ["interruption", "background"]
+    case .callAgent, .eventListener, .meetingSession: []
+    case .stageStrategy: ["background"]
     }
   }
 

@@ -1,3 +1,4 @@
+import AmazonIVSBroadcast
 import Foundation
 import Koine
 import KoineAVFoundation
@@ -94,6 +95,32 @@ import Testing
     #expect(!beaIsHeard)
     try session.setActive(true)
     await room.until("they hear each other again") { anaIsHeard && beaIsHeard }
+    withExtendedLifetime(app) {}
+  }
+
+  /// A preset of IVS leaves the session to the SDK.
+  @Test(arguments: [false, true]) func interruptionOfASessionWithAPresetEndsByItself(mayResume: Bool) async throws {
+    let manager = room.enter(as: "Ana") { IVSStageAudioManager.sharedInstance() }
+    manager.setPreset(.videoChat)
+    let app = try await startApp(.stageStrategy)
+    let machine = room.machine(of: "Ana")
+    await room.until("they hear each other") { anaIsHeard && beaIsHeard }
+    for _ in 0..<2 {
+      machine.beginInterruption()
+      await room.until("both are silent") { !anaIsHeard && !beaIsHeard }
+      machine.endInterruption(mayResume: mayResume)
+      await room.until("they hear each other again") { anaIsHeard && beaIsHeard }
+    }
+    machine.beginInterruption()
+    manager.setPreset(.studio)
+    machine.endInterruption(mayResume: mayResume)
+    await room.until("a preset during the interruption counts after it") { anaIsHeard && beaIsHeard }
+    try session.setCategory(.playAndRecord)
+    machine.beginInterruption()
+    await room.until("both are silent") { !anaIsHeard && !beaIsHeard }
+    machine.endInterruption(mayResume: mayResume)
+    await room.run(for: .seconds(1))
+    #expect(!anaIsHeard, "the app has set the session itself, and has to activate it")
     withExtendedLifetime(app) {}
   }
 

@@ -58,13 +58,15 @@ import VideoSDKRTC
     await room.until("the transcriber listens") { room.isTranscribed("Bea") }
     let findings = SpeechFindings(
       entities: [.init("Ana Lopez", type: "NAME", category: "PII", confidence: 0.75)],
-      languages: [.init("en-US", score: 0.9), .init("es-US", score: 0.1)], filteredWords: ["damn"], stableAfter: 2)
+      languages: [.init("en-US", score: 0.9), .init("es-US", score: 0.1)], filteredWords: ["damn"], stableAfter: 2,
+      channel: "ch_1")
     bea.says("call Ana Lopez, [laughter] damn!", findings)
     await room.until("Cleo reads it") { watcher.results.last?.isPartial == false }
     let final = try #require(watcher.results.last)
     let languages = try #require(final.languageIdentification)
     #expect(languages.map(\.languageCode) == ["en-US", "es-US"])
     #expect(languages.map(\.score) == [0.9, 0.1])
+    #expect(final.channelId == "ch_1")
     let alternative = try #require(final.alternatives.first)
     #expect(alternative.items.map(\.content) == ["call", "Ana", "Lopez", ",", "[laughter]", "damn", "!"])
     #expect(

@@ -85,10 +85,11 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     callKitID = (invitation?.id).flatMap(UUID.init(uuidString:)) ?? UUID(uuidString: id) ?? UUID()
     endpoint = agent.endpoint
     gate = SubscriptionGate(in: endpoint.world)
-    session = Session(
-      JoinRequest(
-        room: room, credential: token, participantID: endpoint.identity,
-        name: endpoint.name.isEmpty ? endpoint.identity : endpoint.name), in: endpoint.world)
+    var request = JoinRequest(
+      room: room, credential: token, participantID: endpoint.identity,
+      name: endpoint.name.isEmpty ? endpoint.identity : endpoint.name)
+    request.clientDescription = agent.app
+    session = Session(request, in: endpoint.world)
     callerInfo = CallerInfo(
       displayName: invitation?.callerName ?? endpoint.name,
       identifier: ParticipantIdentifiers.identifier(of: invitation?.caller ?? endpoint.identity))

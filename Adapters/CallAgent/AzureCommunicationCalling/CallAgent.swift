@@ -48,10 +48,14 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   let callKit: CallKitBridge?
   private let ringsByPushOnly: Bool
   let pushLifetime: Duration
+  /// What the app says about itself, for room servers.
+  let app: String
 
   private init(
-    _ endpoint: Endpoint, credential: CommunicationTokenCredential, key: AgentIdentityLock, options: CallAgentOptions?
+    _ endpoint: Endpoint, credential: CommunicationTokenCredential, key: AgentIdentityLock, options: CallAgentOptions?,
+    app: String
   ) {
+    self.app = app
     world = endpoint.world
     callKit = options?.callKitOptions.map { CallKitBridge.of(endpoint.world, $0) }
     ringsByPushOnly = options?.disableInternalPushForIncomingCall ?? false
@@ -69,8 +73,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   var isDisposed: Bool { state.withLock { $0.isDisposed } }
 
   static func create(
-    token: String, of credential: CommunicationTokenCredential, options: CallAgentOptions?, in world: World,
-    _ handler: Handler<CallAgent?, (any Error)?>
+    token: String, of credential: CommunicationTokenCredential, options: CallAgentOptions?, app: String,
+    in world: World, _ handler: Handler<CallAgent?, (any Error)?>
   ) {
     let identity = AccessTokenParser.identity(of: token) ?? "8:acs:" + UUID().uuidString.lowercased()
     let world = World.holding(identity: identity) ?? world
@@ -81,7 +85,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       return world.delivery.deliver { handler(nil, error) }
     }
     let endpoint = Endpoint(identity: identity, name: options?.displayName ?? "", credential: token, in: world)
-    let agent = CallAgent(endpoint, credential: credential, key: key, options: options)
+    let agent = CallAgent(endpoint, credential: credential, key: key, options: options, app: app)
     endpoint.observe { [weak agent, weak endpoint] in if let endpoint { agent?.handle($0, of: endpoint) } }
     endpoint.register { outcome in
       switch outcome {

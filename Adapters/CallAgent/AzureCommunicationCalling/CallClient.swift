@@ -9,11 +9,14 @@ import KoineBackends
 public final class CallClient: NSObject, Sendable {
   private let world: Result<World, BackendAddressError>
   private let isDisposed = Lock(false)
+  /// What the app says about itself.
+  private let app: String
 
   public override convenience init() { self.init(options: CallClientOptions()) }
 
   public init(options: CallClientOptions) {
     world = Result { () throws(BackendAddressError) in try Backends.world() }
+    app = options.diagnostics?.text ?? ""
     super.init()
   }
 
@@ -43,9 +46,9 @@ public final class CallClient: NSObject, Sendable {
           "a name has at most 256 bytes")
         return world.delivery.deliver { handler(nil, error) }
       }
-      userCredential.token { token, error in
+      userCredential.token { [app] token, error in
         if let token {
-          CallAgent.create(token: token.token, of: userCredential, options: options, in: world, handler)
+          CallAgent.create(token: token.token, of: userCredential, options: options, app: app, in: world, handler)
         } else {
           world.delivery.deliver { handler(nil, error) }
         }

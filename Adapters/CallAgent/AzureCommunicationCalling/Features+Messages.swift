@@ -6,30 +6,32 @@ import Koine
 
 // MARK: Data channels
 
-/// Priority of a data channel's messages. It has no effect in Koine.
+/// Priority of a data channel's messages. While messages of several senders of a call wait, those of senders with high priority go first.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public enum DataChannelPriority: Int, Sendable {
   case normal, high
 }
 
-/// Whether a data channel retransmits lost messages. It has no effect in Koine: messages arrive complete and in order.
+/// Whether all messages of a data channel arrive. A message of a lossy channel that has waited for more than a second before it could be
+/// sent is dropped; its sequence number is missing at the receiver. A message of a durable channel waits as long as it must. Messages that
+/// were sent arrive in order on both.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public enum DataChannelReliability: Int, Sendable {
   case lossy, durable
 }
 
-/// Options of a data channel sender. Only the channel id and the participants have an effect in Koine.
+/// Options of a data channel sender, as they are when the sender is made.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public final class DataChannelSenderOptions: NSObject {
   /// Nought: one is chosen.
   public var channelId: Int32 = 0
-  /// Kept, as the next two: every message goes at once and arrives, in order.
-  public var bitrateInKbps: Int32 = 0 { didSet { NoEffect.channelOptions.log() } }
-  public var priority = DataChannelPriority.normal { didSet { NoEffect.channelOptions.log() } }
-  public var reliability = DataChannelReliability.lossy { didSet { NoEffect.channelOptions.log() } }
+  /// The pace of the sender: messages that come faster wait. 0: as fast as the room takes them.
+  public var bitrateInKbps: Int32 = 0
+  public var priority = DataChannelPriority.normal
+  public var reliability = DataChannelReliability.lossy
   /// The receivers of the channel's messages; empty for all participants.
   public var participants: [any CommunicationIdentifier] = []
 }
@@ -60,55 +62,76 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
     var sent: Int64 = 0
     var isClosed = false
   }
-  /// What a message of the room holds, less our nine bytes.
-  static let limit = 64 * 1024 - 9
+  /// Bytes in front of the app's: the kind, the sequence number, and the time in milliseconds by the sender's clock.
+  static let header = 13
+  /// What a message of the room holds, less our header.
+  static let limit = 64 * 1024 - header
 
   public let channelId: Int32
   public var maxMessageSizeInBytes: Int32 { Int32(Self.limit) }
   private let current: Lock<State>
   private weak let session: Session?
   private let count: MessageCount
+  /// Nil if the call is over.
+  private let pacer: DataChannelPacer?
+  private let channel: DataChannelPacer.Channel
 
-  init(_ options: DataChannelSenderOptions, in session: Session?, count: MessageCount) {
-    self.count = count
+  init(_ options: DataChannelSenderOptions, in session: Session?, _ pacer: DataChannelPacer?, count: MessageCount) {
+    (self.count, self.pacer) = (count, pacer)
+    channel = DataChannelPacer.Channel(
+      bitrate: options.bitrateInKbps > 0 ? Int(options.bitrateInKbps) * 1_000 : nil,
+      isHigh: options.priority == .high, isLossy: options.reliability == .lossy)
     channelId = options.channelId == 0 ? Int32.random(in: 1_000...Int32.max) : options.channelId
     current = Lock(State(recipients: options.participants))
     self.session = session
   }
 
-  /// Larger than the limit, or closed: dropped, and told on standard error, for want of another way.
+  /// A message is dropped if it is larger than the limit, if the channel or the call is over, or if 4,096 messages or 16 MiB of the call's
+  /// channels wait already. Standard error tells so, because the vendor's method has no other way.
   public func sendMessage(data: Data) {
     guard data.count <= Self.limit else { return NoEffect.complain("a data channel's message is over the limit") }
-    let isSent = current.withLock { current in
-      guard !current.isClosed else { return false }
+    let next = current.withLock { current -> (Int64, [any CommunicationIdentifier])? in
+      guard !current.isClosed else { return nil }
       current.sent += 1
-      guard pass(0, current.sent, data, to: current.recipients) else { return false }
-      count.add()
-      return true
+      return (current.sent, current.recipients)
     }
-    if !isSent { NoEffect.complain("a data channel's message was not sent: the channel or the call is over") }
+    guard let (number, recipients) = next, let pacer, let session else { return Self.complainOfEnd() }
+    let receivers = recipients.isEmpty ? nil : session.participants(recipients)
+    let isAccepted = pacer.add(data.count + Self.header, on: channel, isLossy: channel.isLossy) { [self] in
+      guard pass(0, number, data, to: receivers) else { return Self.complainOfEnd() }
+      count.add()
+    }
+    if !isAccepted { NoEffect.complain("a data channel's message was not sent: too many wait") }
+  }
+
+  private static func complainOfEnd() {
+    NoEffect.complain("a data channel's message was not sent: the channel or the call is over")
   }
 
   public func setParticipants(participants: [any CommunicationIdentifier]) {
     current.withLock { $0.recipients = participants }
   }
 
+  /// Messages that wait are sent before the end.
   public func closeSender() {
-    current.withLock { current in
-      guard !current.isClosed else { return }
+    let last = current.withLock { current -> (Int64, [any CommunicationIdentifier])? in
+      guard !current.isClosed else { return nil }
       current.isClosed = true
-      _ = pass(1, current.sent, Data(), to: current.recipients)
+      return (current.sent, current.recipients)
     }
+    guard let (number, recipients) = last, let session else { return }
+    let receivers = recipients.isEmpty ? nil : session.participants(recipients)
+    _ = pacer?.add(Self.header, on: channel, isLossy: false) { [self] in _ = pass(1, number, Data(), to: receivers) }
   }
 
-  private func pass(
-    _ kind: UInt8, _ number: Int64, _ data: Data, to recipients: [any CommunicationIdentifier]
-  ) -> Bool {
-    let bytes = [kind] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) } + data
+  /// - Parameter receivers: nil: all participants.
+  private func pass(_ kind: UInt8, _ number: Int64, _ data: Data, to receivers: [Koine.Participant.ID]?) -> Bool {
     guard let session else { return false }
-    let message = DataMessage(
-      topic: Convention.channel + String(channelId), payload: bytes,
-      to: recipients.isEmpty ? nil : session.participants(recipients))
+    let time = session.world.backend.scheduler.now.nanoseconds / 1_000_000
+    let bytes =
+      [kind] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+      + (0..<4).map { UInt8(truncatingIfNeeded: time >> (24 - 8 * $0)) } + data
+    let message = DataMessage(topic: Convention.channel + String(channelId), payload: bytes, to: receivers)
     return (try? session.send(message)) != nil
   }
 }
@@ -198,6 +221,8 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
   }
   private let listener = Listener<any DataChannelCallFeatureDelegate>()
   private let receivers = Lock<[Key: DataChannelReceiver]>([:])
+  private let arrivals = Lock(ArrivalJitter())
+  private let pacer = Lock<DataChannelPacer?>(nil)
   /// Messages of the app, for media statistics.
   let sent = MessageCount(), received = MessageCount()
 
@@ -207,10 +232,21 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
   }
 
   public func getDataChannelSender(options: DataChannelSenderOptions) -> DataChannelSender {
-    DataChannelSender(options, in: call?.session, count: sent)
+    let session = call?.session
+    let pacer = pacer.withLock { pacer in
+      if pacer == nil, let session { pacer = DataChannelPacer(on: session.world.backend.scheduler) }
+      return pacer
+    }
+    return DataChannelSender(options, in: session, pacer, count: sent)
   }
 
-  override func callEnded() { close { _ in true } }
+  /// Nil until two messages of one sender have come.
+  var jitter: Duration? { arrivals.withLock { $0.jitter } }
+
+  override func callEnded() {
+    pacer.withLock { $0 }?.close()
+    close { _ in true }
+  }
 
   /// No more will come.
   private func close(_ isOver: (Koine.Participant.ID) -> Bool) {
@@ -225,7 +261,8 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
   override func handle(_ event: SessionEvent) {
     if case .participantLeft(let participant, _) = event { close { $0 == participant.id } }
     guard case .messageReceived(let message) = event, message.topic.hasPrefix(Convention.channel),
-      let channel = Int32(message.topic.dropFirst(Convention.channel.count)), message.payload.count >= 9
+      let channel = Int32(message.topic.dropFirst(Convention.channel.count)),
+      message.payload.count >= DataChannelSender.header
     else { return }
     let key = Key(sender: message.sender, channel: channel)
     if message.payload[0] == 1 { receivers.withLock { $0.removeValue(forKey: key) }?.close() }
@@ -237,11 +274,39 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
       receivers[key] = receiver
       return (receiver, true)
     }
+    if let now = call?.session.world.backend.scheduler.now {
+      let sent = message.payload[9..<13].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+      arrivals.withLock { $0.add(sent, from: message.sender, at: now, age: message.age) }
+    }
     if isNew {
       delegate?.dataChannelCallFeature(self, didCreateReceiver: DataChannelReceiverCreatedEventArgs(receiver))
     }
     received.add()
-    receiver.receive(DataChannelMessage(number, Data(message.payload[9...])))
+    receiver.receive(DataChannelMessage(number, Data(message.payload[DataChannelSender.header...])))
+  }
+}
+
+/// The variation of the messages' transit time, as RFC 3550, 6.4.1 and A.8 define it for packets.
+private struct ArrivalJitter {
+  /// Arrival less sending time of each sender's last message, in milliseconds.
+  private var transits: [Koine.Participant.ID: UInt32] = [:]
+  private(set) var jitter: Duration?
+
+  /// - Parameters:
+  ///   - sent: by the sender's clock, in milliseconds, modulo 2³².
+  ///   - age: how long the room has kept the message, which is no transit.
+  mutating func add(_ sent: UInt32, from sender: Koine.Participant.ID, at now: Tick, age: Duration) {
+    let arrival = UInt32(truncatingIfNeeded: (now - age).nanoseconds / 1_000_000)
+    let transit = arrival &- sent
+    defer {
+      if transits.count >= 1_000 { transits = [:] }  // senders that have left
+      transits[sender] = transit
+    }
+    guard let last = transits[sender] else { return }
+    // A jump of the sender's clock is no jitter.
+    let difference = min(Int64(Int32(bitPattern: transit &- last).magnitude), 10_000)
+    let old = jitter ?? .zero
+    jitter = old + (.milliseconds(difference) - old) / 16
   }
 }
 

@@ -15,6 +15,7 @@ public final class OutgoingAudioStatistics: NSObject, Sendable {
   public let jitterInMs: Int32?
   /// Since the stream began, retransmissions included.
   public let packetCount: Int32?
+  /// The same for one audio stream in all reports of a call. A stream that is sent in the place of another one has another id.
   public let streamId: Int32?
 
   fileprivate init(_ stream: StreamStatistics, _ rates: StreamRates, streamId: Int32?) {
@@ -212,11 +213,14 @@ public final class IncomingScreenShareStatistics: NSObject, Sendable {
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public final class IncomingDataChannelStatistics: NSObject, Sendable {
-  /// Unknown: the signalling has no measure of it.
-  public let jitterInMs: Int32? = nil
+  /// Of the messages' way from their senders, in milliseconds (as RFC 3550, 6.4.1). Nil until two messages of one sender have come.
+  public let jitterInMs: Int32?
   /// Messages received in the call.
   public let packetCount: Int32?
-  fileprivate init(_ count: Int) { packetCount = Int32(clamping: count) }
+  fileprivate init(_ count: Int, jitter: Duration?) {
+    packetCount = Int32(clamping: count)
+    jitterInMs = jitter.map { Int32(clamping: Int(($0 / .milliseconds(1)).rounded())) }
+  }
 }
 
 /// Statistics of the sent streams, by kind.
@@ -250,10 +254,10 @@ public final class IncomingMediaStatistics: NSObject, Sendable {
 
   fileprivate init(
     _ audio: [IncomingAudioStatistics], _ video: [IncomingVideoStatistics],
-    _ screenShare: [IncomingScreenShareStatistics], messages: Int
+    _ screenShare: [IncomingScreenShareStatistics], messages: Int, jitter: Duration?
   ) {
     (self.audio, self.video, self.screenShare) = (audio, video, screenShare)
-    dataChannel = messages == 0 ? [] : [IncomingDataChannelStatistics(messages)]
+    dataChannel = messages == 0 ? [] : [IncomingDataChannelStatistics(messages, jitter: jitter)]
   }
 }
 
@@ -316,6 +320,8 @@ public final class MediaStatisticsCallFeature: CallFeature, @unchecked Sendable 
     var isOver = false
     /// Ids of remote audio streams, in the order of the first reports about them.
     var audioIDs: [Track.ID: Int32] = [:]
+    /// Ids of own audio streams, in the same way.
+    var ownAudioIDs: [Track.ID: Int32] = [:]
   }
 
   private static let intervals: ClosedRange<Int32> = 10...3_600
@@ -433,22 +439,22 @@ public final class MediaStatisticsCallFeature: CallFeature, @unchecked Sendable 
     let channels = messages as? DataChannelCallFeature
     return MediaStatisticsReport(
       OutgoingMediaStatistics(
-        all(own, \.isAudio, { _ in nil }, OutgoingAudioStatistics.init),
+        all(own, \.isAudio, { id(of: $0, among: \.ownAudioIDs) }, OutgoingAudioStatistics.init),
         all(own, { $0 == .camera }, call.outgoingVideoID, OutgoingVideoStatistics.init),
         all(own, { $0 == .screen }, call.outgoingVideoID, OutgoingScreenShareStatistics.init),
         messages: channels?.sent.total ?? 0),
       IncomingMediaStatistics(
-        all(shown, \.isAudio, { audioID(of: $0) }, IncomingAudioStatistics.init),
+        all(shown, \.isAudio, { id(of: $0, among: \.audioIDs) }, IncomingAudioStatistics.init),
         all(shown, { $0 == .camera }, call.incomingVideoID, IncomingVideoStatistics.init),
         all(shown, { $0 == .screen }, call.incomingVideoID, IncomingScreenShareStatistics.init),
-        messages: channels?.received.total ?? 0))
+        messages: channels?.received.total ?? 0, jitter: channels?.jitter))
   }
 
-  private func audioID(of stream: Track) -> Int32 {
+  private func id(of stream: Track, among ids: WritableKeyPath<State, [Track.ID: Int32]>) -> Int32 {
     state.withLock { state in
-      if let id = state.audioIDs[stream.id] { return id }
-      let id = Int32(clamping: state.audioIDs.count + 1)
-      state.audioIDs[stream.id] = id
+      if let id = state[keyPath: ids][stream.id] { return id }
+      let id = Int32(clamping: state[keyPath: ids].count + 1)
+      state[keyPath: ids][stream.id] = id
       return id
     }
   }

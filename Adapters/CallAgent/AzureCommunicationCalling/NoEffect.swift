@@ -3,7 +3,6 @@ import Koine
 extension NoEffect {
   private init(_ what: String, why: String) { self.init("AzureCommunicationCalling", what, why: why) }
 
-  static let diagnostics = NoEffect("CallClientOptions.diagnostics", why: "Koine sends no diagnostics")
   static let alternateCaller = NoEffect("alternateCallerId", why: "no telephone network is reached that would show it")
   static let analogGain = NoEffect(
     "OutgoingAudioFilters.analogAutomaticGainControlEnabled", why: "there is no analogue volume that software could set"
@@ -12,8 +11,6 @@ extension NoEffect {
     "SurveyCallFeature.submit", why: "no service collects surveys; `submittedSurveys` has them")
   static let captionsType = NoEffect(
     "CaptionsCallFeature.delegate", why: "the type of captions is always communicationCaptions")
-  static let channelOptions = NoEffect(
-    "DataChannelSenderOptions", why: "messages go at once and arrive, in order; only id and participants count")
 
   /// For what cannot be told to the app in any other way.
   static func complain(_ text: String) { complain("AzureCommunicationCalling", text) }

@@ -162,20 +162,32 @@ public final class CallKitRemoteInfo: NSObject, @unchecked Sendable {  // filled
   public var handle: CXHandle?
 }
 
-/// The app's name, version and tags for diagnostics. They have no effect: Koine reports no diagnostics.
+/// The app's name, version and tags. They reach the room server with each call, where its operator sees them (`koine rooms show`).
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscalldiagnosticsoptions)
 public final class CallDiagnosticsOptions: NSObject {
   public var appName = ""
   public var appVersion = ""
   public var tags: [String] = []
+
+  /// One line such as `Tea 1.2 [beta, ward 3]`, of at most 1,024 bytes of UTF-8; the rest is cut off.
+  var text: String {
+    let words = [appName, appVersion, tags.isEmpty ? "" : "[\(tags.joined(separator: ", "))]"]
+    let line = words.filter { !$0.isEmpty }.joined(separator: " ")
+    guard line.utf8.count > 1_024 else { return line }
+    var (kept, size) = ("", 0)
+    for character in line {
+      size += character.utf8.count
+      guard size <= 1_024 else { break }
+      kept.append(character)
+    }
+    return kept
+  }
 }
 
-/// Options of a call client. They have no effect: Koine reports no diagnostics.
+/// Options of a call client, as they are when the client is made.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallclientoptions)
 public final class CallClientOptions: NSObject {
-  public var diagnostics: CallDiagnosticsOptions? {
-    didSet { if diagnostics != nil { NoEffect.diagnostics.log() } }
-  }
+  public var diagnostics: CallDiagnosticsOptions?
 }

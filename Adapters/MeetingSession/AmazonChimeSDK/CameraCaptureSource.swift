@@ -161,8 +161,11 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     state.withLock { state in state.camera.map { min($0.format.height, state.format.height) } }
   }
 
+  /// Whether the camera was started. It may still give no frames, as in the background.
+  var isStarted: Bool { state.withLock { $0.camera != nil } }
+
   public func start() {
-    guard state.withLock({ $0.camera == nil }) else { return }
+    guard !isStarted else { return }
     if run() { observers.notify { $0.captureDidStart() } }
   }
 

@@ -45,6 +45,8 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
   func startCamera(_ config: LocalVideoConfiguration, in session: Session?) {
     state.withLock { $0.usesCamera = true }
     camera.start()
+    // A camera that another program has, for example, is not announced.
+    guard camera.isStarted else { return withdraw() }
     send(camera, config, in: session)
   }
 
@@ -55,12 +57,16 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
   }
 
   func stop() {
+    withdraw()
+    camera.stop()
+  }
+
+  private func withdraw() {
     let sending = state.withLock { state in
       defer { state.sending = nil }
       return state.sending
     }
     sending?.stream.unpublish()
-    camera.stop()
   }
 
   /// The room has refused it, or its source did not start.

@@ -66,7 +66,7 @@ public final class Transcript: TranscriptEvent, Sendable {
 /// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/TranscriptResult.html)
 public final class TranscriptResult: Sendable {
   public let resultId: String
-  /// Nil here: each attendee is transcribed on its own.
+  /// The channel of the attendee's audio in the transcriber's words; nil if the transcriber does not tell channels apart.
   public let channelId: String?
   public let isPartial: Bool
   /// In milliseconds since 1970.
@@ -247,7 +247,8 @@ extension DefaultAudioVideoFacade {
     let alternative = TranscriptAlternative(
       items: items(of: segment, by: attendee), transcript: segment.text, entities: entities.isEmpty ? nil : entities)
     let result = TranscriptResult(
-      resultId: segment.id, channelId: nil, isPartial: !segment.isFinal, startTimeMs: milliseconds(segment.start),
+      resultId: segment.id, channelId: segment.channel, isPartial: !segment.isFinal,
+      startTimeMs: milliseconds(segment.start),
       endTimeMs: milliseconds(segment.end), alternatives: [alternative],
       languageCode: segment.language.isEmpty ? nil : segment.language,
       languageIdentification: languages.isEmpty ? nil : languages)

@@ -45,7 +45,7 @@ public class IVSAutoReconnectConfiguration: NSObject {
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSVideoConfiguration.html)
 public class IVSVideoConfiguration: NSObject {
-  /// In bit/s. The broadcast is encoded with it, within `minBitrate` and `maxBitrate`; it does not follow the network.
+  /// In bit/s. The broadcast begins with it, within `minBitrate` and `maxBitrate`. Without `useAutoBitrate`, and in files, it stays.
   public private(set) var initialBitrate = 2_100_000
   /// In bit/s. The broadcast is encoded with no more.
   public private(set) var maxBitrate = 6_000_000
@@ -60,11 +60,12 @@ public class IVSVideoConfiguration: NSObject {
   /// Whether the encoder uses frames that depend on later ones (B frames). Outputs in H.264 (RTMP, `.mp4`, HLS) do; VP8 (`.webm`) has
   /// none.
   public var usesBFrames = true
-  /// Kept, as the next one: the bitrate does not follow the network.
-  public var useAutoBitrate = true { didSet { NoEffect.automaticBitrate.log() } }
-  public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { NoEffect.automaticBitrate.log() } }
+  /// Whether the bitrate follows the speed at which an RTMP server takes the stream, between `minBitrate` and `maxBitrate`.
+  public var useAutoBitrate = true
+  public var autoBitrateProfile = AutomaticBitrateProfile.conservative
 
-  /// How fast the automatic bit rate rises. It has no effect in Koine.
+  /// How fast the automatic bitrate rises while the server takes the stream without delay: by 8 % after each five seconds, or by 20 %
+  /// after each two. It falls equally fast with both.
   ///
   /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSAutomaticBitrateProfile.html)
   public enum AutomaticBitrateProfile: Int, Sendable {
@@ -77,6 +78,8 @@ public class IVSVideoConfiguration: NSObject {
 
   /// What the broadcast's video is encoded with, in bit/s.
   var encodedBitrate: Int { min(max(initialBitrate, minBitrate), maxBitrate) }
+  /// The limits of an automatic bitrate, in bit/s; nil: it is not automatic.
+  var automaticLimits: ClosedRange<Int>? { useAutoBitrate ? min(minBitrate, maxBitrate)...maxBitrate : nil }
 
   /// - Parameter initialBitrate: 100,000...8,500,000 bit/s.
   public func setInitialBitrate(_ initialBitrate: Int) throws {

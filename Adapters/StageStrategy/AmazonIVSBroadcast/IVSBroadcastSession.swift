@@ -86,6 +86,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   private let reconnects: Bool
   private let state: Lock<Mutable>
   private let bitrate: Int
+  private let bitrateLimits: ClosedRange<Int>?
+  private let increasesBitrateQuickly: Bool
   private let soundBitrate: Int
   private let keyFrameInterval: Duration
   private let usesBFrames: Bool
@@ -101,6 +103,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   ) throws {
     state = Lock(Mutable(delegate: delegate))
     bitrate = configuration.video.encodedBitrate
+    bitrateLimits = configuration.video.automaticLimits
+    increasesBitrateQuickly = configuration.video.autoBitrateProfile == .fastIncrease
     soundBitrate = configuration.audio.bitrate
     reconnects = configuration.autoReconnect.enabled
     keyFrameInterval = .seconds(Double(configuration.video.keyframeInterval))
@@ -162,7 +166,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     let broadcast = try Broadcast(
       of: mixer.composition, to: output, bitrate: bitrate, soundBitrate: soundBitrate,
       keyFrameInterval: keyFrameInterval, usesBFrames: usesBFrames,
-      audioComplexity: audioComplexity, onReadable: { [weak self] in self?.took(run) },
+      audioComplexity: audioComplexity, bitrateLimits: bitrateLimits,
+      increasesBitrateQuickly: increasesBitrateQuickly, onReadable: { [weak self] in self?.took(run) },
       onFailure: { [weak self] error in self?.broke(run, error) })
     let meter = SoundMeter(of: mixer.composition) { [weak self] levels in
       guard let self else { return }

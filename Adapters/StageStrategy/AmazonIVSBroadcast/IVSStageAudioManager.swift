@@ -2,7 +2,8 @@ public import Foundation
 import Koine
 import KoineAVFoundation
 
-/// Controls the audio session of the machine: its category, options and mode (`AVAudioSession`), and echo cancellation. Once an app has
+/// Controls the audio session of the machine: its category, options and mode (`AVAudioSession`), and echo cancellation. A session that was
+/// set here is active again after an interruption, unless the app has also used `AVAudioSession` itself. Once an app has
 /// set echo cancellation, here or by a preset, microphones without a setting of their own are published with it.
 ///
 /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSStageAudioManager.html)
@@ -99,7 +100,7 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
     let session = AVAudioSession.of(machine)
     do {
       try session.setCategory(category, mode: mode, options: options)
-      session.startCallAudio(category: nil)
+      session.startCallAudio(category: nil, isKeptActive: true)
     } catch {
       let failure = NSError.ivs(
         .invalidAudioSessionStrategy, error.localizedDescription, source: "IVSStageAudioManager")

@@ -33,6 +33,8 @@ extension EmbeddedBackend {
     package let name: String
     /// The kinds of the tracks that the participant publishes and that are not muted.
     package let sending: Set<Track.Kind>
+    /// What the app says about itself.
+    package let client: String?
   }
 
   /// The router's roster of a room in the order of joining, without hidden participants, and empty for a room that does not exist.

@@ -79,7 +79,8 @@ extension EmbeddedRouterHost {
       completion(
         details.participants.filter { !$0.isHidden }.map { member in
           let sending = member.tracks.filter { !$0.isMuted }.compactMap { Track.Kind(rawValue: $0.kind) }
-          return EmbeddedBackend.RosterMember(id: member.id, name: member.name, sending: Set(sending))
+          return EmbeddedBackend.RosterMember(
+            id: member.id, name: member.name, sending: Set(sending), client: member.client)
         })
     }
   }

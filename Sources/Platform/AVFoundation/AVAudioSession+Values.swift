@@ -129,6 +129,10 @@ struct AudioSessionSetup {
   private(set) var policy = AVAudioSession.RouteSharingPolicy.default
   private(set) var options: AVAudioSession.CategoryOptions = []
   private var isActive = false
+  /// The session was active when an interruption began that lasts.
+  private var wasActive = false
+  /// An SDK keeps the session active: it becomes active again at the end of an interruption. Until the app uses the session itself.
+  var isKeptActive = false
   /// The app has configured or activated the session: the session decides which directions of audio flow.
   var isUsedByApp = false
   /// Calls of the system's call service take the audio until the service activates the session.
@@ -164,9 +168,11 @@ struct AudioSessionSetup {
     (self.category, self.mode, self.policy, self.options) = (category, mode, policy, options)
   }
 
-  mutating func setActive(_ isActive: Bool) { self.isActive = isActive }
+  mutating func setActive(_ isActive: Bool) { (self.isActive, wasActive) = (isActive, false) }
 
-  mutating func interrupt() { isActive = false }
+  mutating func interrupt() { (isActive, wasActive) = (false, isActive || wasActive) }
+
+  mutating func endInterruption() { setActive(isActive || wasActive && isKeptActive) }
 
   mutating func setSystemCalls(_ calls: AVAudioSession.SystemCalls) {
     awaitsSystem = calls == .waiting

@@ -222,7 +222,12 @@ public final class AVAudioSession: NSObject, Sendable {
   ///   - category: nil: the SDK leaves category, mode and options to the app.
   ///   - mode: one that goes with the category, else `default` is set.
   ///   - options: those that do not go with the category are left out.
-  public func startCallAudio(category: Category?, mode: Mode = .voiceChat, options: CategoryOptions = []) {
+  ///   - isKeptActive: the SDK manages the session for the app: it is active again after each interruption, until the app itself changes
+  ///     or activates the session.
+  public func startCallAudio(
+    category: Category?, mode: Mode = .voiceChat, options: CategoryOptions = [], isKeptActive: Bool = false
+  ) {
+    if isKeptActive { setup.withLock { $0.isKeptActive = true } }
     guard machine?.isInterrupted != true else { return }
     change(byApp: false) { setup in
       if let category {
@@ -250,6 +255,7 @@ public final class AVAudioSession: NSObject, Sendable {
     let (directions, hasNewCategory) = setup.withLock { setup in
       let before = setup.category
       setup.isUsedByApp = setup.isUsedByApp || byApp
+      if byApp { setup.isKeptActive = false }
       change(&setup)
       return (setup.directions, setup.category != before)
     }
@@ -290,6 +296,7 @@ public final class AVAudioSession: NSObject, Sendable {
           AVAudioSessionInterruptionReasonKey: InterruptionReason.default.rawValue,
         ])
     case .interruptionEnded(let mayResume):
+      change(byApp: false) { $0.endInterruption() }
       let options: InterruptionOptions = mayResume ? .shouldResume : []
       post(
         Self.interruptionNotification,

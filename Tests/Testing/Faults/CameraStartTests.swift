@@ -48,6 +48,39 @@ import Testing
   }
 }
 
+/// A meeting app's camera that another program has.
+@MainActor @Suite struct BusyMeetingCameraTests {
+  @Test func busyCameraOfAMeetingIsNotAnnounced() async throws {
+    let room = try await TestRoom()
+    let bea = try await room.join("Bea")
+    let pass = try room.credential(.meetingSession, for: "Ana")
+    let app = try MeetingApp(
+      createMeeting: Data(pass.createMeetingJSON.utf8), createAttendee: Data(pass.createAttendeeJSON.utf8))
+    try room.enter(as: "Ana") { try app.session.audioVideo.start() }
+    await room.until("Ana is in the meeting") { bea.hears("Ana") }
+    var announced: Bool { bea.participant("Ana")?.tracks.contains { $0.kind == .camera } == true }
+    room.occupy(.camera, of: "Ana")
+    try app.session.audioVideo.startLocalVideo()
+    await room.run(for: .seconds(1))
+    #expect(!announced)
+
+    room.release(.camera, of: "Ana")
+    try app.session.audioVideo.startLocalVideo()
+    await room.until("Bea sees Ana") { bea.sees("Ana") }
+    #expect(announced)
+
+    // A camera that becomes busy once it runs goes on; started anew, it is withdrawn.
+    room.occupy(.camera, of: "Ana")
+    try app.session.audioVideo.startLocalVideo()
+    await room.run(for: .seconds(1))
+    #expect(bea.sees("Ana"))
+    app.session.audioVideo.stopLocalVideo()
+    try app.session.audioVideo.startLocalVideo()
+    await room.run(for: .seconds(1))
+    #expect(!announced)
+  }
+}
+
 /// The SDK's objects, which the test's one thread uses.
 private struct Kept<Value>: @unchecked Sendable {
   let value: Value
