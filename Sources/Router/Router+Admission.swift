@@ -6,10 +6,11 @@ import KoineTransport
 
 extension Router {
   func admit(_ join: Join, _ verdict: CredentialVerdict?, on client: Client, at now: Tick) {
-    switch admission(join, verdict, at: now) {
+    var accepted: Grants?
+    switch admission(join, verdict, accepted: &accepted, at: now) {
     case .failure(let failure):
       outbox.post(.refused(failure), to: client.id)
-      reportRefusal(join, verdict, failure)
+      reportRefusal(join, accepted, failure)
     case .success(let grants):
       let place = rooms.name(of: join.room)
       let id = grants.participantID ?? join.participantID ?? unusedID(in: place)
@@ -32,10 +33,11 @@ extension Router {
     }
   }
 
-  private func reportRefusal(_ join: Join, _ verdict: CredentialVerdict?, _ failure: Failure) {
+  /// - Parameter accepted: what the join's credential gives; nil: it has not been accepted, and proves no id. A stranger must not write
+  ///   into the history of another participant.
+  private func reportRefusal(_ join: Join, _ accepted: Grants?, _ failure: Failure) {
     guard let report = configuration.roomEvent else { return }
-    var id = join.participantID
-    if case .participant(.success(let grants)) = verdict { id = grants.participantID ?? id }
+    let id = accepted.flatMap { $0.participantID ?? join.participantID }
     report(RoomEvent(room: join.room, epoch: "", participant: id ?? "", .refused(failure)))
   }
 
@@ -148,14 +150,19 @@ extension Router {
 
   // MARK: Checks of a join
 
-  private func admission(_ join: Join, _ verdict: CredentialVerdict?, at now: Tick) -> Result<Grants, Failure> {
+  /// - Parameter accepted: gets what the join's credential gives, if it is accepted.
+  private func admission(
+    _ join: Join, _ verdict: CredentialVerdict?, accepted: inout Grants?, at now: Tick
+  ) -> Result<Grants, Failure> {
     guard join.version == SignalingVersion.current else {
       return .failure(SignalingError.unknownVersion(join.version).failure)
     }
     guard !join.room.isEmpty, join.participantID != "" else {
       return .failure(Failure(.malformed, "a room and a participant need a name"))
     }
-    let answer = answer(join, verdict).flatMap { decided(join, $0, .join) }
+    let checked = answer(join, verdict)
+    accepted = try? checked.get()
+    let answer = checked.flatMap { decided(join, $0, .join) }
     guard case .success(let grants) = answer else { return answer }
     if let failure = obstacle(grants) { return .failure(failure) }
     if let name = grants.participantID ?? join.participantID,

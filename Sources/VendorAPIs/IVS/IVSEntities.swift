@@ -133,9 +133,11 @@ struct IVSVisit: Codable, Sendable, Equatable {
   }
 }
 
-/// A token before or after an exchange. The room does not know when a stage's token expires, so `expirationTime` is left out.
+/// A token before or after an exchange.
 struct IVSExchangedToken: Codable, Sendable, Equatable {
   var capabilities: [String]
   var attributes: [String: String]
   var userId: String
+  /// ISO 8601.
+  var expirationTime: String?
 }
