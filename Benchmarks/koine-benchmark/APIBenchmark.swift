@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
+import Koine
 import KoineBase
-import KoineMedia
 import KoineVendorAPIs
 
 /// `koine serve` on one core answers back ends' requests over one connection, one after the other, while a call goes on. The
