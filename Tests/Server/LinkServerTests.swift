@@ -29,6 +29,15 @@ import Testing
     ]).run()
   }
 
+  /// By the control socket, on a thread that may wait.
+  private static func link(_ names: [String], at path: String) async throws -> RoomReply {
+    try await withCheckedThrowingContinuation { done in
+      DispatchQueue.global().async {
+        done.resume(with: Result { try ControlClient(path: path).send(ControlRequest(.link(names), by: "ana")) })
+      }
+    }
+  }
+
   /// The names of the rooms while somebody is in the room `name`.
   private static func rooms(of server: Server, joining name: String) async throws -> [String] {
     let address = try #require(ServerAddress("ws://127.0.0.1:\(server.port)"))
@@ -52,8 +61,7 @@ import Testing
     let answer = try await Self.curl(server.port, #"{"rooms":["tea","stage"]}"#, secret: secret)
     #expect(answer == #"{"room":"tea","names":["tea","stage"]}"#)
     #expect(try await Self.curl(server.port, #"{"rooms":["tea","x"]}"#, secret: "wrong").contains("InvalidSignature"))
-    let reply = try ControlClient(path: folder + "/control").send(ControlRequest(.link(["tea", "meeting"]), by: "ana"))
-    #expect(reply.ok)
+    #expect(try await Self.link(["tea", "meeting"], at: folder + "/control").ok)
     #expect(try await Self.rooms(of: server, joining: "stage") == ["tea"])
     await server.stop()
     let again = try await Self.start(folder)
