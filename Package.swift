@@ -345,7 +345,7 @@ let package = Package(
         "CKoineBenchmark", "KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineRouter",
         "KoineRTP", "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork", "Koine", "KoineEmbeddedBackend",
         "KoineServer",
-        "KoineServerBackend", "KoineComposition", "KoineMediaFiles", "KoineTokens",
+        "KoineServerBackend", "KoineComposition", "KoineMediaFiles", "KoineTokens", "KoineVendorAPIs",
         "AmazonChimeSDK", "AmazonIVSBroadcast",
         .product(name: "Logging", package: "swift-log"),
       ],

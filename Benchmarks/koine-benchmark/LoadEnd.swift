@@ -70,6 +70,9 @@ final class LoadEnd {
   /// The difference between the publisher's sequence numbers and those of the received stream.
   private var shift: Int64?
   private(set) var packets = 0
+  /// Between two packets since `resetGap`, as the kernel received them, in nanoseconds.
+  private(set) var longestGap: Int64 = 0
+  private var lastPacket: Int64?
 
   init(at host: String, number: Int, extensions: HeaderExtensionMap? = nil, now: Tick) throws {
     var port: UInt16 = 0
@@ -88,6 +91,8 @@ final class LoadEnd {
   }
 
   deinit { close(socket) }
+
+  func resetGap() { (longestGap, lastPacket) = (0, nil) }
 
   func publish(_ parameters: StreamParameters) {
     camera = peer.addSender(parameters)
@@ -161,6 +166,8 @@ final class LoadEnd {
 
   private func note(_ packet: SharedPacket, _ stamp: Int64, _ ledger: Ledger) {
     packets += 1
+    if let lastPacket { longestGap = max(longestGap, stamp - lastPacket) }
+    lastPacket = stamp
     let range = packet.payloadRange
     if packet.packet.marker, range.count > 16 {
       let frame = packet.datagram.readable.loadUnaligned(fromByteOffset: range.upperBound - 8, as: UInt64.self)

@@ -6,11 +6,16 @@ import KoineTransport
 
 /// `koine serve` with its load.
 final class LoadedKoine: LoadedServer {
-  private let port: UInt16
+  /// Of HTTP and signalling, on the loopback address.
+  let port: UInt16
   private var lines: [TextLine] = []
   private var messages: [[ServerMessage]] = []
 
-  init(at host: String, directory: String, core: Int, receivers: Int, rate: Int, packetsPerFrame: Int) throws {
+  /// - Parameter options: further options of `koine serve`.
+  init(
+    at host: String, directory: String, core: Int, receivers: Int, rate: Int, packetsPerFrame: Int,
+    options: [String] = []
+  ) throws {
     let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     let koine = own.appendingPathComponent("koine").path
     guard FileManager.default.isExecutableFile(atPath: koine) else {
@@ -21,7 +26,7 @@ final class LoadedKoine: LoadedServer {
       [
         koine, "serve", "--open", "--listen", "127.0.0.1:\(port)", "--address", host, "--loops", "1", "--log-level",
         "error",
-      ], log: directory + "/koine.log", core: core)
+      ] + options, log: directory + "/koine.log", core: core)
     super.init("koine", at: host, process, receivers: receivers, rate: rate, packetsPerFrame: packetsPerFrame)
   }
 

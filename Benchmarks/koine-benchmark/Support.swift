@@ -51,9 +51,11 @@ struct Row: Encodable {
   var unit: String
   /// The goal: `value` is at most this.
   var aim: Double?
+  /// The goal: `value` is at least this.
+  var atLeast: Double?
 
-  init(_ name: String, _ value: Double, _ unit: String, aim: Double? = nil) {
-    (self.name, self.value, self.unit, self.aim) = (name, value, unit, aim)
+  init(_ name: String, _ value: Double, _ unit: String, aim: Double? = nil, atLeast: Double? = nil) {
+    (self.name, self.value, self.unit, self.aim, self.atLeast) = (name, value, unit, aim, atLeast)
   }
 }
 
@@ -66,7 +68,9 @@ struct Report: Encodable {
     let width = rows.map(\.name.count).max() ?? 0
     for row in rows {
       let name = row.name.padding(toLength: width, withPad: " ", startingAt: 0)
-      let aim = row.aim.map { "   aim ≤ \(Self.number($0))  \(row.value <= $0 ? "met" : "missed")" } ?? ""
+      let aim =
+        row.aim.map { "   aim ≤ \(Self.number($0))  \(row.value <= $0 ? "met" : "missed")" }
+        ?? row.atLeast.map { "   aim ≥ \(Self.number($0))  \(row.value >= $0 ? "met" : "missed")" } ?? ""
       Swift.print("  \(name)  \(Self.padded(Self.number(row.value))) \(row.unit)\(aim)")
     }
   }

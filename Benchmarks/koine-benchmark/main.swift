@@ -4,7 +4,7 @@ import Glibc
 // swift run -c release koine-benchmark BENCHMARK [--seconds N] [--json]; `usage` lists the benchmarks.
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | api | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
@@ -20,6 +20,7 @@ let usage = """
     story        the same with sessions, loss, a gap and a return, as tests of apps run it
     join-server  from joining to the first picture, through a server's sockets
     call-connect from an invitation to both sides connected, over loopback
+    api          koine serve on one core: requests of back ends over one connection, beside a call; not in `all`
     --seconds N  how long each is measured (default 20)
     --json       one JSON array on standard output, and nothing else there
   """
@@ -43,6 +44,7 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("meeting", { seconds in try MeetingBenchmark(seconds: seconds).run() }),
   ("pages", { seconds in try PagesBenchmark(seconds: seconds).run() }),
   ("broadcast", { seconds in try BroadcastBenchmark(seconds: seconds).run() }),
+  ("api", { seconds in try APIBenchmark(seconds: seconds).run() }),
   ("refresh", { _ in try RefreshBenchmark(rounds: 1_000).run() }),
 ]
 
@@ -59,7 +61,7 @@ while let argument = arguments.popFirst() {
   case "--help", "-h":
     print(usage)
     exit(0)
-  case "all": chosen += benchmarks.map(\.name).filter { $0 != "janus" }
+  case "all": chosen += benchmarks.map(\.name).filter { !["janus", "api"].contains($0) }
   default:
     guard benchmarks.contains(where: { $0.name == argument }) else { fail(usage, 64) }
     chosen.append(argument)

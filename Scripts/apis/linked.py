@@ -1,10 +1,14 @@
 """Rooms of all four vendors, made by their back ends, linked to one: an app of each style sees and hears the three others."""
 
+import json
 import re
 
 from azure.communication.identity import CommunicationIdentityClient, CommunicationTokenScope
 from azure.communication.rooms import ParticipantRole, RoomParticipant, RoomsClient
 from azure.core.credentials import AzureKeyCredential
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 import requests
 
 import azure_communication
@@ -12,6 +16,16 @@ import chime_meetings
 import ivs_realtime
 import videosdk_rest
 from context import expect, expect_equal, until
+
+
+def link(context, *names, secret=None):
+    """The answer to POST /koine/v1/links."""
+    key = context.credentials["koine"][0]
+    request = AWSRequest(
+        "POST", context.endpoint + "/koine/v1/links", headers={"Content-Type": "application/json"},
+        data=json.dumps({"rooms": names}))
+    SigV4Auth(Credentials(key["accessKeyId"], secret or key["secretAccessKey"]), "koine", "local").add_auth(request)
+    return requests.post(request.url, data=request.body, headers=dict(request.headers), timeout=10)
 
 
 def check(context):
@@ -27,7 +41,10 @@ def check(context):
     videosdk = requests.post(
         context.endpoint + "/v2/rooms", timeout=10, headers={"Authorization": videosdk_rest.token(context)}).json()["roomId"]
     names = [meeting["MeetingId"], stage["stage"]["arn"].split("/")[-1], room.id, videosdk]
-    context.rooms.ask("link", *names)
+    expect_equal(link(context, *names[:2], secret="wrong").status_code, 403, "the status of a link with a wrong signature")
+    answer = link(context, *names[:2])
+    expect_equal(answer.json(), {"room": names[0], "names": names[:2]}, "the answer to a link")
+    context.rooms.ask("link", *names[1:])
 
     context.step("all four apps are in one room, see and hear each other")
     seconds = 6 if context.is_short else 12

@@ -96,6 +96,10 @@ extension Grants {
     if admission.canSubscribe { receive = Track.Kind.kinds(of: admission.receivedMedia) }
     mustAsk = admission.mustAsk
     (isHidden, canRecord) = (admission.isHidden, admission.canRecord)
+    // Up to the year 9999, which is as far as the formats of histories go.
+    if let expiry = admission.expiry?.seconds, (0..<253_402_300_800).contains(expiry) {
+      credentialExpiry = Int64(expiry * 1_000)
+    }
     guard admission.endsStay, let expiry = admission.expiry else { return }
     let rest = expiry.seconds - NumericDate.ofSystemClock().seconds
     // Clock skew: a token that was accepted although `exp` has passed is valid for another 60 s.

@@ -9,7 +9,7 @@ struct CredentialsCommand: ParsableCommand {
     discussion: """
       `koine serve --api-credentials FILE` answers requests to the HTTP APIs of Amazon Chime, Amazon IVS, Azure \
       Communication Services and VideoSDK that a credential of the file has signed. The file has one credential for each \
-      vendor. More can be added by hand, and a running server reads the file again on SIGHUP.
+      vendor, and one that links rooms. More can be added by hand, and a running server reads the file again on SIGHUP.
       """)
 
   @Argument(help: "The file to make. Only its owner may read it.")

@@ -234,7 +234,8 @@ struct LinkRooms: RoomsCommand {
     commandName: "link", abstract: "Has the participants of several names of rooms meet in one room.",
     discussion: """
       All meet in the room of the first name, such as a meeting of Chime, a stage and an app's own room. A token stays good \
-      for its own name only. Names are linked before anyone joins, and while the server runs.
+      for its own name only. Names are linked before anyone joins. Links last while the server runs, and over restarts with \
+      `koine serve --registry FILE`.
       """)
 
   @Argument(help: "Names of rooms, at least two.") var names: [String]

@@ -255,9 +255,9 @@ struct Serve: AsyncParsableCommand {
   private func reload(_ server: Server, _ settings: ServerSettings) {
     let logger = Logger(label: "koine.server")
     do {
-      let apis = try apiAccess(settings)
-      server.admit(try access(settings.admission))
-      try server.setAPIAccess(apis)
+      let (apis, access) = (try apis(settings), try access(settings.admission))
+      try server.renewAPIs(apis)
+      server.admit(access)
       try server.renewCertificate()
       logger.info("keys, credentials and certificate are read again")
     } catch {

@@ -42,6 +42,9 @@ package struct Grants: Hashable, Sendable, Codable {
   package var replacesNamesakes = false
   /// How long the participant may stay, from the join on; then the router removes it. nil: without a limit.
   package var validFor: Duration?
+  /// When the credential expires, in milliseconds since 1970, also where its participant may stay longer; nil: not known. For
+  /// histories of rooms.
+  package var credentialExpiry: Int64?
 
   package init(
     participantID: String? = nil, name: String? = nil, externalID: String? = nil, attributes: [String: String]? = nil,

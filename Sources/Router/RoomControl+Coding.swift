@@ -168,12 +168,7 @@ extension KeyedDecodingContainer {
 extension KeyedDecodingContainer<RoomCommand.CodingKeys> {
   fileprivate func roomNames() throws -> [String] {
     let names = try decode([String].self, forKey: .rooms)
-    guard (2...RoomCommand.Limits.links).contains(names.count) else {
-      throw RoomControlError(.malformed, "“rooms” has 2 to \(RoomCommand.Limits.links) names")
-    }
-    guard names.allSatisfy({ !$0.isEmpty && $0.utf8.count <= SignalingLimits.name }) else {
-      throw RoomControlError(.malformed, "a name in “rooms” is empty or longer than \(SignalingLimits.name) bytes")
-    }
+    try RoomCommand.checkLink(names)
     return names
   }
 
@@ -199,6 +194,18 @@ extension KeyedDecodingContainer<RoomCommand.CodingKeys> {
       order.look.append(word)
     }
     return order
+  }
+}
+
+extension RoomCommand {
+  /// - Throws: `RoomControlError` of the code `malformed` for names that cannot be linked.
+  package static func checkLink(_ names: [String]) throws(RoomControlError) {
+    guard (2...Limits.links).contains(names.count) else {
+      throw RoomControlError(.malformed, "“rooms” has 2 to \(Limits.links) names")
+    }
+    guard names.allSatisfy({ !$0.isEmpty && $0.utf8.count <= SignalingLimits.name }) else {
+      throw RoomControlError(.malformed, "a name in “rooms” is empty or longer than \(SignalingLimits.name) bytes")
+    }
   }
 }
 

@@ -11,7 +11,8 @@ package struct RoomEvent: Hashable, Sendable {
     case published(Track.Kind, isOn: Bool)
     /// The participant receives tracks of another one from now on, or receives none of them any longer.
     case subscribed(to: Participant.ID, isOn: Bool)
-    /// The participant has been refused at the door. Its id is empty if its credential and its join name none.
+    /// The participant has been refused at the door. Its id is empty if its credential has not been accepted, or if the credential
+    /// and the join name none.
     case refused(Failure)
     /// The participant has brought a new credential, which the room has accepted. `before`: the grants of the former one.
     case renewed(externalID: String?, attributes: [String: String], Grants, before: Grants)

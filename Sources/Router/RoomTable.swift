@@ -8,26 +8,19 @@ struct RoomTable {
   private var timers = TimerHeap()
   private var next = 0
 
-  /// By names that are linked to another: the name of the room in which their participants meet.
-  private var links: [String: String] = [:]
+  private var links = RoomLinks()
 
   /// The room to which a name leads, by any of its names.
   subscript(name: String) -> Room? { byName[self.name(of: name)] }
 
   /// The name of the room to which a name leads.
-  func name(of name: String) -> String { links[name] ?? name }
+  func name(of name: String) -> String { links.target(of: name) }
 
   /// Has the participants of all names meet in the room of the first.
   /// - Returns: the first name that has an open room of its own; nil: the names are linked.
   mutating func link(_ names: [String]) -> String? {
-    guard let first = names.first else { return nil }
-    let target = name(of: first)
-    let others = Set(names.dropFirst().map(name(of:))).subtracting([target])
-    if let open = others.sorted().first(where: { byName[$0] != nil }) { return open }
-    for other in others {
-      links[other] = target
-      for (name, place) in links where place == other { links[name] = target }
-    }
+    if let open = links.changes(linking: names).sorted().first(where: { byName[$0] != nil }) { return open }
+    links.link(names)
     return nil
   }
 

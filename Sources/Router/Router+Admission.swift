@@ -35,10 +35,11 @@ extension Router {
     }
   }
 
+  /// - Parameter answer: what the join's credential gives. A credential that is refused proves no id: a stranger must not write into the
+  ///   history of another participant.
   private func reportRefusal(_ join: Join, _ answer: Result<Grants, Failure>, _ failure: Failure) {
     guard let report = configuration.roomEvent else { return }
-    var id = join.participantID
-    if case .success(let grants) = answer { id = grants.participantID ?? id }
+    let id = (try? answer.get()).flatMap { $0.participantID ?? join.participantID }
     report(RoomEvent(room: join.room, epoch: "", participant: id ?? "", .refused(failure)))
   }
 

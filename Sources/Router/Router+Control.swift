@@ -76,8 +76,8 @@ extension Router: RoomControl {
       for track in tracks { room.muteForOwner(track, at: now) }
       settle(room, at: now)
     case .link(let names):
-      guard rooms.linkCount + names.count <= Self.linkLimit else {
-        throw RoomControlError(.unavailable, "at most \(Self.linkLimit) names of rooms are linked")
+      guard rooms.linkCount + names.count <= RoomLinks.limit else {
+        throw RoomControlError(.unavailable, "at most \(RoomLinks.limit) names of rooms are linked")
       }
       if let open = rooms.link(names) {
         throw RoomControlError(.notPossible, "the room “\(open)” is open: names are linked before anyone joins")
@@ -87,9 +87,6 @@ extension Router: RoomControl {
     }
     return .done
   }
-
-  /// Names of rooms that can be linked to others.
-  private static let linkLimit = 100_000
 
   private func room(named name: String) throws(RoomControlError) -> Room {
     // The room that is kept for participants on their way back is there, too.

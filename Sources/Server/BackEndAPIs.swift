@@ -54,6 +54,9 @@ extension BackEndAPIs {
     if let key = credentials.videosdk.first {
       variables += [("VIDEOSDK_API_KEY", key.apiKey), ("VIDEOSDK_SECRET_KEY", key.secret)]
     }
+    if let key = credentials.koine.first {
+      variables += [("KOINE_ACCESS_KEY_ID", key.accessKeyId), ("KOINE_SECRET_ACCESS_KEY", key.secretAccessKey)]
+    }
     return variables
   }
 }
@@ -119,8 +122,12 @@ final class ServedAPIs: Sendable {
     }
   }
 
-  /// Other credentials for requests from now on.
-  func setAccess(_ new: BackEndAPIs.Access) throws(ServerError) { apis.setAccess(try Self.access(new)) }
+  /// Other credentials for requests, and other keys for tokens, from now on.
+  func renew(_ configuration: BackEndAPIs) throws {
+    let access = try Self.access(configuration.access)
+    try apis.renewKeys(of: configuration.keys)
+    apis.setAccess(access)
+  }
 
   /// Has the APIs do what is due, every second until `stop`.
   func start(on group: any EventLoopGroup) {

@@ -1,6 +1,7 @@
 public import KoineBase
 package import KoineRouter
 public import KoineSignaling
+import KoineVendorAPIs
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -68,6 +69,8 @@ public final class Server: Sendable {
       served = made
     }
     let addresses = try await host.start()
+    await served?.apis.restoreLinks()
+    let execute: ControlSocket.Execution = { [served] request in await Self.execute(request, host, served) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: signalingLoops)
     let limiter = ConnectionLimiter(limits: configuration.limits)
     let apis = configuration.apis.map { APIDispatcher($0) }
@@ -101,7 +104,7 @@ public final class Server: Sendable {
         isInside: true)
       var control: ControlSocket?
       if let path = configuration.control {
-        control = try await ControlSocket.open(at: path, on: group) { await host.execute($0) }
+        control = try await ControlSocket.open(at: path, on: group, execute: execute)
       }
       served?.start(on: group)
       let server = Server(
@@ -145,15 +148,25 @@ public final class Server: Sendable {
 
   /// Carries out a command of `RoomControl`. The way to the rooms for HTTP APIs, the cluster and the command line.
   package func execute(_ request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> {
-    await host.execute(request)
+    await Self.execute(request, host, served)
+  }
+
+  /// Links are in the registry of the APIs, where there is one.
+  private static func execute(
+    _ request: RoomRequest, _ host: RouterHost, _ served: ServedAPIs?
+  ) async -> Result<RoomAnswer, RoomControlError> {
+    guard case .link(let names) = request.command, let served else { return await host.execute(request) }
+    return await served.apis.link(names, request).map { _ in .done }
   }
 
   /// Applies new access rules to later joins. Participants in a room stay.
   public func admit(_ access: ServerConfiguration.Access) { host.admit(access) }
 
-  /// Believes other requests to the vendors' HTTP APIs from now on.
-  /// - Throws: `ServerError` if the credentials cannot be read. The former credentials then stay in use. Without APIs nothing happens.
-  public func setAPIAccess(_ access: BackEndAPIs.Access) throws { try served?.setAccess(access) }
+  /// Believes other requests to the vendors' HTTP APIs from now on, and signs the APIs' tokens by other keys. Tokens stay valid as long
+  /// as the set has the private key that they follow from. The registry and the public address stay.
+  /// - Throws: `ServerError` if the credentials cannot be read, `TokenError` if a key cannot be used. Everything then stays as it was.
+  ///   Without APIs nothing happens.
+  public func renewAPIs(_ apis: BackEndAPIs) throws { try served?.renew(apis) }
 
   /// Creates a token with which a service of the server joins a room, hidden and receiving. It is valid while the server runs.
   /// - Throws: `ServerError` if the server has no key of its own; `TokenError` if the token cannot be signed.

@@ -47,6 +47,9 @@ public struct KeySet: Sendable {
     }
   }
 
+  /// All that are private, in order.
+  package var signingKeys: [SigningKey] { members.compactMap(\.signing) }
+
   /// The first that is private and not bound to something else.
   /// - Parameter room: that the token opens; nil: any.
   /// - Throws: `.invalidKey` in a set of public keys, `.keyNotFor` what the first private one is not for.

@@ -6,7 +6,8 @@ package import KoineTokens
 struct APIContext: Sendable {
   let registry: Registry
   let rules: AdmissionRules
-  let keys: APITokenKeys
+  private let currentKeys: Lock<APITokenKeys>
+  private let highestTime = Lock(APITime(milliseconds: 0))
   let identifiers: IdentifierMaker
   let settings: APISettings
   let clock: @Sendable () -> APITime
@@ -17,10 +18,28 @@ struct APIContext: Sendable {
   init(_ configuration: VendorAPIs.Configuration, rules: AdmissionRules) {
     registry = Registry(store: configuration.store)
     self.rules = rules
-    (keys, settings, clock) = (configuration.keys, configuration.settings, configuration.clock)
+    currentKeys = Lock(configuration.keys)
+    (settings, clock) = (configuration.settings, configuration.clock)
     identifiers = IdentifierMaker(random: configuration.random)
     events = configuration.events
     (execute, log) = (configuration.execute, configuration.log)
+  }
+
+  /// The latest time that the clock has shown to this function: later than the clock if that has been set back since.
+  func latestTime() -> APITime {
+    let now = clock()
+    return highestTime.withLock { highest in
+      highest = max(highest, now)
+      return highest
+    }
+  }
+
+  var keys: APITokenKeys { currentKeys.withLock { $0 } }
+
+  /// Signs further tokens by other keys.
+  func renewKeys(of set: KeySet?) throws(TokenError) {
+    let new = try APITokenKeys(of: set, after: keys)
+    currentKeys.withLock { $0 = new }
   }
 
   /// Carries out a command of `RoomControl` in the name of a back end.
@@ -31,6 +50,9 @@ struct APIContext: Sendable {
   ) async -> Result<RoomAnswer, RoomControlError> {
     await execute(RoomRequest(command, by: CommandOrigin(.vendorAPI, subject), reason: reason))
   }
+
+  /// Carries out a command of `RoomControl` as it is.
+  func execute(request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> { await execute(request) }
 
   /// Writes a line to the server's log. It must contain no secret.
   func log(_ text: String) { log(text) as Void }
@@ -58,6 +80,10 @@ package struct APISettings: Sendable, Equatable {
   /// Seconds for which the history of a stage or room is kept.
   package var historySeconds: Int64 = 60 * 24 * 60 * 60
 
+  /// Seconds for which the registry remembers what has ended beyond the last token for it: clocks of servers differ, and a clock may
+  /// be set back by an hour.
+  package var tombstoneMargin: Int64 = 2 * 60 * 60
+
   /// Rooms on one page of Azure's list.
   package var azurePage = 100
 
@@ -70,6 +96,10 @@ package struct APITokenKeys: Sendable {
   package let secret: SigningKey
   /// Signs tokens of stages: ES384, which the vendor's format requires.
   package let pair: SigningKey
+  /// Keys that sign no token any more, whose tokens are still valid.
+  private let older: [SigningKey]
+  /// Keys that no file has. They stay when a file is read again.
+  private let temporary: (secret: SigningKey?, pair: SigningKey?)
 
   /// - Parameters:
   ///   - seed: at least 32 secret bytes. Equal seeds give equal keys `secret`.
@@ -77,18 +107,35 @@ package struct APITokenKeys: Sendable {
   /// - Throws: `TokenError.invalidKey` for a short seed.
   package init(seed: [UInt8], pair: SigningKey) throws(TokenError) {
     guard seed.count >= 32 else { throw .invalidKey("a seed under 32 bytes") }
-    secret = try SigningKey(secret: Digest.hmacSHA256(Array("koine join tokens".utf8), key: seed), id: "koine.api")
-    self.pair = pair
+    (secret, self.pair, older) = (try Self.secret(of: seed), pair, [])
+    temporary = (nil, nil)
   }
 
-  /// Keys that follow from a set of keys, so that tokens stay valid over a restart. What the set has no private key for is made anew.
+  /// Keys that follow from a set of keys, so that tokens stay valid over a restart. The first private key of the set signs; what the
+  /// others have signed is still valid. What the set has no private key for is made anew.
+  /// - Parameter former: the keys in use until now.
   /// - Throws: `TokenError` if the cryptographic library fails.
-  package init(of keys: KeySet?) throws(TokenError) {
-    let seed = try? keys?.signingKey.derivedSecret(for: "koine back-end APIs")
-    let own = try? keys?.signingKey(for: .stageStrategy, room: nil)
-    let pair: SigningKey
-    if let own, own.algorithm == .es384 { pair = own } else { pair = try Self.temporaryPair() }
-    try self.init(seed: seed ?? Self.temporarySeed(), pair: pair)
+  package init(of keys: KeySet?, after former: APITokenKeys? = nil) throws(TokenError) {
+    var secrets: [SigningKey] = []
+    for key in keys?.signingKeys ?? [] {
+      secrets.append(try Self.secret(of: key.derivedSecret(for: "koine back-end APIs")))
+    }
+    var temporary: (secret: SigningKey?, pair: SigningKey?) = former?.temporary ?? (nil, nil)
+    if secrets.isEmpty, temporary.secret == nil { temporary.secret = try Self.secret(of: Self.temporarySeed()) }
+    var pairs: [SigningKey] = []
+    if let own = try? keys?.signingKey(for: .stageStrategy, room: nil), own.algorithm == .es384 { pairs = [own] }
+    if pairs.isEmpty, temporary.pair == nil { temporary.pair = try Self.temporaryPair() }
+    secrets += [temporary.secret].compactMap { $0 }
+    pairs += [temporary.pair].compactMap { $0 }
+    (secret, pair, self.temporary) = (secrets[0], pairs[0], temporary)
+    older = Array(secrets.dropFirst() + pairs.dropFirst())
+  }
+
+  /// The key's id follows from the seed, so that tokens name the key that has signed them.
+  private static func secret(of seed: [UInt8]) throws(TokenError) -> SigningKey {
+    let id = Digest.hex(Array(Digest.hmacSHA256(Array("koine key id".utf8), key: seed).prefix(6)))
+    return try SigningKey(
+      secret: Digest.hmacSHA256(Array("koine join tokens".utf8), key: seed), id: "koine.api.\(id)")
   }
 
   private static func temporarySeed() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: 0...255) } }
@@ -105,7 +152,7 @@ package struct APITokenKeys: Sendable {
 
   /// Check the tokens that the APIs make. They check no token without a key id.
   package var verificationKeys: [VerificationKey] {
-    [secret, pair].compactMap { key in
+    ([secret, pair] + older).compactMap { key in
       var verification = try? key.verificationKey
       verification?.needsKeyID = true
       return verification

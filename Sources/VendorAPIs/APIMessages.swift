@@ -22,17 +22,19 @@ package struct APIRequest: Sendable {
   }
 
   /// The target up to the query, percent-encoded.
-  package var path: String { String(target.prefix { $0 != "?" }) }
+  package var path: String { String(target[..<(queryMark ?? target.endIndex)]) }
 
   /// The query, percent-encoded; nil without a question mark.
   package var query: String? {
-    target.firstIndex(of: "?").map { String(target[target.index(after: $0)...]) }
+    queryMark.map { String(target[target.utf8.index(after: $0)...]) }
   }
+
+  /// Bytes, not characters, separate the parts of a target: a client may write anything behind one.
+  private var queryMark: String.Index? { target.utf8.firstIndex(of: UInt8(ascii: "?")) }
 
   /// The value of the first header with this name, in any case of letters.
   package func header(_ name: String) -> String? {
-    let name = name.lowercased()
-    return headers.first { $0.name.lowercased() == name }?.value
+    headers.first { HeaderName.isSame($0.name, name) }?.value
   }
 
   /// The path's parts between slashes, decoded. Nil if one is not valid percent-encoding of UTF-8.
@@ -75,8 +77,18 @@ package struct APIResponse: Sendable {
 
   /// The value of the first header with this name, in any case of letters.
   package func header(_ name: String) -> String? {
-    let name = name.lowercased()
-    return headers.first { $0.name.lowercased() == name }?.value
+    headers.first { HeaderName.isSame($0.name, name) }?.value
+  }
+}
+
+/// Names of headers, which are ASCII in any case of letters (RFC 9110 section 5.1).
+enum HeaderName {
+  static func isSame(_ one: String, _ other: String) -> Bool {
+    one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { lower($0) == lower($1) }
+  }
+
+  private static func lower(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
   }
 }
 

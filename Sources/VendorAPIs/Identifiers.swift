@@ -6,7 +6,7 @@ enum Identifiers {
   static let capitals = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
   static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
   static let hexDigits = Array("0123456789abcdef")
-  static let base36 = Array("0123456789abcdefghijklmnopqrstuvwxyz")
+  private static let base36 = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
 
   static func random(_ count: Int, of characters: [Character]) -> String {
     String((0..<count).map { _ in characters[Int.random(in: 0..<characters.count)] })
@@ -15,19 +15,28 @@ enum Identifiers {
   static func randomGUID() -> String { guid(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)) }
 
   static func guid(high: UInt64, low: UInt64) -> String {
-    let hex = Array(digits(high, 16, 16) + digits(low, 16, 16))
-    return [hex[0..<8], hex[8..<12], hex[12..<16], hex[16..<20], hex[20..<32]].map { String($0) }.joined(separator: "-")
+    var text: [UInt8] = []
+    text.reserveCapacity(36)
+    for (index, digit) in (bytes(high, 16, 16) + bytes(low, 16, 16)).enumerated() {
+      if [8, 12, 16, 20].contains(index) { text.append(UInt8(ascii: "-")) }
+      text.append(digit)
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// - Returns: `count` digits of a base up to 36, with zeros in front; the lowest ones if the number has more.
   static func digits(_ number: UInt64, _ count: Int, _ base: UInt64) -> String {
+    String(decoding: bytes(number, count, base), as: UTF8.self)
+  }
+
+  private static func bytes(_ number: UInt64, _ count: Int, _ base: UInt64) -> [UInt8] {
     var number = number
-    var text: [Character] = []
-    for _ in 0..<count {
-      text.append(base36[Int(number % base)])
+    var text = [UInt8](repeating: 0, count: count)
+    for index in text.indices.reversed() {
+      text[index] = base36[Int(number % base)]
       number /= base
     }
-    return String(text.reversed())
+    return text
   }
 
   /// Whether a text has the form of a GUID, in any case of letters.

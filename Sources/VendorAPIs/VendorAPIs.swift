@@ -5,7 +5,7 @@ import KoineSignaling
 package import KoineTokens
 
 /// The HTTP APIs by which the vendors' server SDKs make rooms and tokens: Amazon Chime SDK Meetings, Amazon IVS RealTime, Azure
-/// Communication Services (Identity, Rooms) and VideoSDK.
+/// Communication Services (Identity, Rooms) and VideoSDK; and Koine's own API, which links rooms.
 ///
 /// Sans-IO: requests come in and answers go out as values, with the time from a clock of the owner. The state is in a
 /// `RegistryStore`. Rooms change by commands of `RoomControl`, and joins follow `rules`.
@@ -38,6 +38,8 @@ package final class VendorAPIs: APIService {
   private let access: Lock<APIAccess>
   private let context: APIContext
   private let services: [any VendorService]
+  private let linkAPI: LinkAPI
+  private let keysChanged = Lock<(@Sendable () -> Void)?>(nil)
   private let events: RoomEventQueue
   private let webhooks: VideoSDKWebhooks
   /// When expired entities are removed next.
@@ -49,8 +51,10 @@ package final class VendorAPIs: APIService {
     let context = APIContext(configuration, rules: rules)
     nextCleaning = Lock(configuration.clock().adding(seconds: 60))
     self.context = context
+    let linkAPI = LinkAPI(context)
+    self.linkAPI = linkAPI
     let services: [any VendorService] = [
-      ChimeAPI(context), IVSAPI(context), AzureAPI(context), VideoSDKAPI(context),
+      ChimeAPI(context), IVSAPI(context), AzureAPI(context), VideoSDKAPI(context), linkAPI,
     ]
     self.services = services
     let webhooks = VideoSDKWebhooks(context)
@@ -92,6 +96,25 @@ package final class VendorAPIs: APIService {
     access.withLock { $0 = new }
     for service in services { service.accessChanged(new) }
   }
+
+  /// Signs further tokens by the first private key of a set. Tokens of the set's other keys stay valid, and those of keys that it
+  /// does not have any more are refused.
+  /// - Throws: `TokenError` if the cryptographic library fails. The former keys then stay in use.
+  package func renewKeys(of set: KeySet?) throws(TokenError) {
+    try context.renewKeys(of: set)
+    keysChanged.withLock { $0 }?()
+  }
+
+  /// Links names of rooms, also for later processes with the same registry.
+  /// - Parameter request: the command, with its origin.
+  /// - Returns: the room in which the participants of all names meet.
+  package func link(_ names: [String], _ request: RoomRequest) async -> Result<String, RoomControlError> {
+    await linkAPI.link(names, request)
+  }
+
+  /// Links the rooms that the registry says. Its owner calls it once after `load`, when commands are carried out and before
+  /// participants can join.
+  package func restoreLinks() async { await linkAPI.restore() }
 
   /// An event in the rooms. Any thread may call it; events are handled one after the other, in the order of the calls.
   package func observe(_ event: RoomEvent) { events.add(event, at: context.clock()) }
@@ -167,6 +190,7 @@ package final class VendorAPIs: APIService {
 
   /// Calls `body` whenever `verificationKeys` has changed.
   package func whenKeysChange(_ body: @escaping @Sendable () -> Void) {
+    keysChanged.withLock { $0 = body }
     for service in services { service.whenKeysChange(body) }
   }
 

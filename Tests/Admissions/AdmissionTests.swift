@@ -47,6 +47,18 @@ import Testing
     }
   }
 
+  /// A stage's token only opens the door: its participant stays after it has expired.
+  @Test func grantsSayWhenAStageTokenExpires() throws {
+    let keys = try KeySet(newKey: "a")
+    let issued = NumericDate(now.seconds.rounded(.down))
+    let token = try IVSStageToken(participantID: "ana", stage: "tea", issued: issued, expires: issued + 600)
+      .signed(with: keys.signingKey)
+    let grants = try Authorization.tokens(trusting: .keys(keys.keys)).check(join("tea", token)).get()
+    #expect(grants.credentialExpiry == Int64(issued.seconds + 600) * 1_000)
+    #expect(grants.validFor == nil)
+    #expect(try Authorization.embedded.check(join("tea", nil)).get().credentialExpiry == nil)
+  }
+
   @Test func keyBoundToRoomsAdmitsToMatchingRoomsAndRegistersNoIdentity() throws {
     var key = try SigningKey(generating: .p256, id: "team")
     key.binding = KeyBinding(kinds: [.room], rooms: RoomPattern("team-*"))

@@ -1,7 +1,10 @@
 import Dispatch
+import KoineBase
 import KoineJSONCodec
 import KoineRouter
-import KoineVendorAPIs
+import KoineTokens
+
+@testable import KoineVendorAPIs
 
 // The vendors' HTTP APIs: requests of back ends, from the signature to the answer.
 
@@ -10,13 +13,14 @@ private let credentials = APICredentials(
   azure: [
     .init(resource: "5a1e7c3e-0000-4000-8000-00000000abcd", accessKeys: ["c2VjcmV0IGtleSBvZiB0aGUgcmVzb3VyY2U="])
   ],
-  videosdk: [.init(apiKey: "vsdk", secret: String(repeating: "s", count: 64))])
+  videosdk: [.init(apiKey: "vsdk", secret: String(repeating: "s", count: 64))],
+  koine: [.init(accessKeyId: "KOINEEXAMPLE", secretAccessKey: "secret")])
 
 private let start = APITime(milliseconds: 1_700_000_000_000)
 
 /// The first byte says how the request is signed. Then, in lines, the method and the target; headers, with a colon each; an empty
 /// line; and the body. The same servers answer all requests of one input, which are separated by the byte 0.
-private enum Form: UInt8, CaseIterable { case asItIs, chime, ivs, open }
+private enum Form: UInt8, CaseIterable { case asItIs, chime, ivs, open, azure, videosdk, koine }
 
 func fuzzAPI(_ bytes: UnsafeRawBufferPointer) {
   guard let first = bytes.first, let form = Form(rawValue: first % UInt8(Form.allCases.count)),
@@ -27,23 +31,48 @@ func fuzzAPI(_ bytes: UnsafeRawBufferPointer) {
       store: MemoryRegistry { start }, access: form == .open ? .open : .credentials(credentials), keys: keys,
       clock: { start }, execute: { _ in .success(.done) }))
   for text in bytes.dropFirst().split(separator: 0, omittingEmptySubsequences: true).prefix(8) {
-    var request = read(Array(text))
-    if form == .chime || form == .ivs {
-      // Signed as an SDK does it, which does not write these headers twice.
-      request.headers.removeAll { header in
-        let name = header.name.lowercased()
-        return name.hasPrefix("x-amz-") || name == "authorization" || name == "host"
-      }
-      request.headers.append(("Host", "localhost:8080"))
-      AWSSigner(accessKey: "AKIDEXAMPLE", secret: "secret", service: form == .chime ? "chime" : "ivs")
-        .sign(&request, at: start)
-    }
+    var request = readRequest(Array(text))
+    sign(&request, form)
     guard apis.owns(method: request.method, target: request.target) else { continue }
     check(wait { [request] in await apis.answer(request) }, to: request, form)
   }
 }
 
-private func read(_ bytes: [UInt8]) -> APIRequest {
+/// Signs a request as an SDK does it, which does not write the headers of the signature twice.
+private func sign(_ request: inout APIRequest, _ form: Form) {
+  guard form != .asItIs, form != .open else { return }
+  request.headers.removeAll { header in
+    let name = header.name.lowercased()
+    return name.hasPrefix("x-amz-") || name.hasPrefix("x-ms-") || name == "authorization" || name == "host"
+  }
+  request.headers.append(("Host", "localhost:8080"))
+  switch form {
+  case .asItIs, .open: break
+  case .chime, .ivs, .koine:
+    let (key, service) =
+      form == .koine ? ("KOINEEXAMPLE", "koine") : ("AKIDEXAMPLE", form == .chime ? "chime" : "ivs")
+    AWSSigner(accessKey: key, secret: "secret", service: service).sign(&request, at: start)
+  case .azure:
+    let values = [start.httpDate, "localhost:8080", Base64.encode(Digest.sha256(request.body))]
+    let text = "\(request.method)\n\(request.target)\n\(values.joined(separator: ";"))"
+    let key = Base64.decode(credentials.azure[0].accessKeys[0].utf8) ?? []
+    let signature = Base64.encode(Digest.hmacSHA256(Array(text.utf8), key: key))
+    request.headers += [
+      ("x-ms-date", values[0]), ("x-ms-content-sha256", values[2]),
+      ("Authorization", "HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=\(signature)"),
+    ]
+  case .videosdk:
+    let now = NumericDate(Double(start.seconds))
+    let token = VideoSDKToken(apiKey: "vsdk", issued: now, expires: now + 600)
+    guard let key = try? SigningKey(secret: Array(credentials.videosdk[0].secret.utf8), id: nil),
+      let text = try? token.signed(with: key)
+    else { return require(false, "a token can be signed") }
+    request.headers.append(("Authorization", text))
+  }
+}
+
+/// Lines: the method, the target, headers with a colon each, an empty line, and the body.
+func readRequest(_ bytes: [UInt8]) -> APIRequest {
   var lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 40, omittingEmptySubsequences: false)[...]
   func text(_ line: ArraySlice<UInt8>?) -> String { String(decoding: line ?? [], as: UTF8.self) }
   var request = APIRequest(
@@ -62,7 +91,10 @@ private func check(_ answer: APIResponse, to request: APIRequest, _ form: Form) 
   if answer.header("Content-Type")?.hasPrefix("application/json") == true {
     require((try? JSONCodec.decode(Anything.self, from: answer.body)) != nil, "the answer is JSON")
   }
-  guard form == .chime || form == .ivs else { return }
+  if form == .azure, request.target.hasPrefix("/identities") || request.target.hasPrefix("/rooms") {
+    require(answer.status != 401, "what is signed here is verified here")
+  }
+  guard form == .chime || form == .ivs || form == .koine else { return }
   require(answer.header("x-amzn-ErrorType") != "InvalidSignatureException", "what is signed here is verified here")
 }
 
@@ -104,6 +136,21 @@ func apiSeeds() -> [[UInt8]] {
   ]
   let operations = ["CreateStage", "ListParticipants", "ImportPublicKey", "DeleteStage", "ListParticipantEvents"]
   var seeds = chime.map { [Form.chime.rawValue] + Array($0.utf8) }
+  let (version, room) = ("?api-version=2023-10-01", "99000000000000001")
+  let user = "8:acs:5a1e7c3e-0000-4000-8000-00000000abcd_01a2127b-91b1-7aab-9a60-c2db3c9d3c30"
+  let azureBody = #"{"participants":{"\#(user)":{"role":"Presenter"}},"validUntil":"2023-12-01T00:00:00Z"}"#
+  for text in [
+    "POST\n/identities\(version)\n\n{\"createTokenWithScopes\":[\"voip\"],\"expiresInMinutes\":60}",
+    "POST\n/identities/\(user)/:issueAccessToken\(version)\n\n{\"scopes\":[\"voip\"]}",
+    "DELETE\n/identities/\(user)\(version)\n\n", "POST\n/rooms\(version)\n\n\(azureBody)", "GET\n/rooms\(version)\n\n",
+    "PATCH\n/rooms/\(room)/participants\(version)\n\n\(azureBody)", "DELETE\n/rooms/\(room)\(version)\n\n",
+  ] { seeds.append([Form.azure.rawValue] + Array(text.utf8)) }
+  for text in [
+    "POST\n/v2/rooms\n\n{\"customRoomId\":\"tea\"}", "GET\n/v2/rooms?page=1&perPage=2\n\n",
+    "GET\n/v2/rooms/validate/tea\n\n", "POST\n/v2/sessions/end\n\n{\"roomId\":\"abcd-efgh-ijkl\"}",
+    "POST\n/v2/rooms/deactivate\nContent-Type:application/x-www-form-urlencoded\n\nroomId=abcd-efgh-ijkl",
+  ] { seeds.append([Form.videosdk.rawValue] + Array(text.utf8)) }
+  seeds.append([Form.koine.rawValue] + Array("POST\n/koine/v1/links\n\n{\"rooms\":[\"tea\",\"stage\"]}".utf8))
   for operation in operations {
     for body in ivs { seeds.append([Form.ivs.rawValue] + Array("POST\n/\(operation)\n\n\(body)".utf8)) }
   }

@@ -25,6 +25,7 @@ import Testing
     }
   }
 
+  /// Asks for the id `name`.
   private func enter(_ name: String, _ credential: String = "", in world: World) throws -> Client {
     let client = try world.makeClient()
     client.join("room", as: name, credential: credential)
@@ -64,6 +65,27 @@ import Testing
     }
     #expect(try enter("ana", in: world).messages.last?.code == .unauthorized)
     #expect(questions.occasions.isEmpty)
+  }
+
+  /// A join may name any id, also another participant's.
+  @Test func refusalIsReportedWithAProvenIdOnly() throws {
+    let events = Lock<[RoomEvent]>([])
+    let world = try World {
+      $0.authorization = Authorization(check: { join in
+        guard join.credential != "forged" else { return .failure(Failure(.unauthorized, "no")) }
+        var grants = Grants.everything
+        if join.credential == "ana's" { grants.participantID = "ana" }
+        return .success(grants)
+      })
+      $0.admission = AdmissionPolicy(decide: { _ in .refuse(Failure(.ended, "the meeting is over")) })
+      $0.roomEvent = { event in events.withLock { $0.append(event) } }
+    }
+    for credential in ["forged", "ana's", "open"] { _ = try enter("ana", credential, in: world) }
+    #expect(events.withLock { $0.map(\.participant) } == ["", "ana", "ana"])
+    let codes = events.withLock { $0 }.map { event -> Failure.Code? in
+      if case .refused(let failure) = event.change { failure.code } else { nil }
+    }
+    #expect(codes == [.unauthorized, .ended, .ended])
   }
 
   @Test func refusedJoinCarriesThePolicysReason() throws {

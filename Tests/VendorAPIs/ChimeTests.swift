@@ -173,6 +173,45 @@ import Testing
           attendee.attendeeID, room: meeting.meetingID)))
   }
 
+  /// The second request is answered while the command of the first one is on its way to the room.
+  @Test(arguments: [false, true]) func lastCommandFollowsTheCapabilities(isBatch: Bool) async throws {
+    let meeting = try await createMeeting()
+    let ana = try await createAttendee("ana", in: meeting.meetingID)
+    let ben = try await createAttendee("ben", in: meeting.meetingID)
+    let (harness, path) = (harness, "/meetings/\(meeting.meetingID)/attendees")
+    @Sendable func change(_ direction: String) async {
+      let capabilities = #""Capabilities":{"Audio":"\#(direction)","Video":"None","Content":"None"}"#
+      let answer =
+        isBatch
+        ? await harness.aws(
+          "PUT", path + "/capabilities?operation=batch-update-except",
+          #"{"ExcludedAttendeeIds":[{"AttendeeId":"\#(ben.attendeeID)"}],\#(capabilities)}"#)
+        : await harness.aws("PUT", "\(path)/\(ana.attendeeID)/capabilities", "{\(capabilities)}")
+      #expect(answer.status == 200, "\(answer.text)")
+    }
+    harness.beforeCommand.withLock { $0 = { await change("Receive") } }
+    await change("SendReceive")
+    let commands = harness.takeCommands().map(\.command).filter { $0.participant == ana.attendeeID }
+    let (older, newer) = (
+      PermissionChange(publishing: [.microphone], receiving: [.microphone]),
+      PermissionChange(publishing: [], receiving: [.microphone])
+    )
+    #expect(commands == [newer, older, newer].map { .grant($0, ana.attendeeID, room: meeting.meetingID) })
+  }
+
+  @Test func joinTokensAreMadeAgainAndNotStored() async throws {
+    let meeting = try await createMeeting()
+    let attendee = try await createAttendee("ana", in: meeting.meetingID)
+    let path = "/meetings/\(meeting.meetingID)/attendees/\(attendee.attendeeID)"
+    harness.advance(seconds: 100)
+    #expect(try await harness.aws("GET", path).decoded(Attended.self).Attendee.joinToken == attendee.joinToken)
+    #expect(attendee.joinToken.hasPrefix("eyJhbGciOiJIUzI1NiI"), "HMAC-SHA256")
+    let signature = try #require(attendee.joinToken.split(separator: ".").last)
+    let entries = try await harness.store.list(prefix: "", after: nil, limit: 100)
+    #expect(entries.count >= 3)
+    for entry in entries { #expect(!String(decoding: entry.value, as: UTF8.self).contains(signature)) }
+  }
+
   /// Another server changes the attendee's capabilities while this one deletes it.
   @Test func deletedAttendeeStaysRefusedWhateverItsCapabilitiesBecome() async throws {
     let meeting = try await createMeeting()
@@ -193,7 +232,7 @@ import Testing
     let attendee = try await createAttendee("ana", in: meeting.meetingID)
     _ = await harness.aws("DELETE", "/meetings/\(meeting.meetingID)/attendees/\(attendee.attendeeID)")
     #expect(harness.apis.rules.refusal(of: attendee.attendeeID, room: meeting.meetingID) != nil)
-    harness.advance(seconds: 2 * 24 * 60 * 60)
+    harness.advance(seconds: (2 * 24 + 2) * 60 * 60)
     await harness.apis.handleTimeout()
     #expect(harness.apis.rules.refusal(of: attendee.attendeeID, room: meeting.meetingID) == nil)
     #expect(harness.apis.rules.roomRule(meeting.meetingID) == nil)

@@ -200,16 +200,23 @@ import Testing
     (ana.externalUserID, ana.attributes) = ("ana", ["role": "guest"])
     await ivs.report(stage.id, "ana1", .joined(ana))
     var viewer = Grants()
-    viewer.publish = []
+    (viewer.publish, viewer.credentialExpiry) = ([], 1_700_000_000_000)
+    var host = Grants()
+    host.credentialExpiry = 1_700_003_600_000
     await ivs.report(
-      stage.id, "ana1",
-      .renewed(externalID: "ana", attributes: ["role": "host"], Grants(), before: viewer))
+      stage.id, "ana1", .renewed(externalID: "ana", attributes: ["role": "host"], host, before: viewer))
     let entry = try #require(try await events(stage, try await session(stage, ivs), "ana1", ivs).events.first)
     #expect(entry.name == "TOKEN_EXCHANGED")
     #expect(
-      entry.previousToken == Exchanged(capabilities: ["SUBSCRIBE"], attributes: ["role": "guest"], userId: "ana"))
+      entry.previousToken
+        == Exchanged(
+          capabilities: ["SUBSCRIBE"], attributes: ["role": "guest"], userId: "ana",
+          expirationTime: "2023-11-14T22:13:20Z"))
     #expect(
-      entry.newToken == Exchanged(capabilities: ["PUBLISH", "SUBSCRIBE"], attributes: ["role": "host"], userId: "ana"))
+      entry.newToken
+        == Exchanged(
+          capabilities: ["PUBLISH", "SUBSCRIBE"], attributes: ["role": "host"], userId: "ana",
+          expirationTime: "2023-11-14T23:13:20Z"))
   }
 
   @Test func refusedJoinsHaveEventsAndAreNoParticipants() async throws {

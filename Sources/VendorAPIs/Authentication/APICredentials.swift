@@ -33,9 +33,13 @@ package struct APICredentials: Sendable, Codable, Equatable {
   package var aws: [AWSKey]
   package var azure: [AzureResource]
   package var videosdk: [VideoSDKKey]
+  /// Of Koine's own API, which links rooms: its callers reach the rooms of all vendors.
+  package var koine: [AWSKey]
 
-  package init(aws: [AWSKey] = [], azure: [AzureResource] = [], videosdk: [VideoSDKKey] = []) {
-    (self.aws, self.azure, self.videosdk) = (aws, azure, videosdk)
+  package init(
+    aws: [AWSKey] = [], azure: [AzureResource] = [], videosdk: [VideoSDKKey] = [], koine: [AWSKey] = []
+  ) {
+    (self.aws, self.azure, self.videosdk, self.koine) = (aws, azure, videosdk, koine)
   }
 
   package init(from decoder: any Decoder) throws {
@@ -43,6 +47,7 @@ package struct APICredentials: Sendable, Codable, Equatable {
     aws = try members.decodeIfPresent([AWSKey].self, forKey: .aws) ?? []
     azure = try members.decodeIfPresent([AzureResource].self, forKey: .azure) ?? []
     videosdk = try members.decodeIfPresent([VideoSDKKey].self, forKey: .videosdk) ?? []
+    koine = try members.decodeIfPresent([AWSKey].self, forKey: .koine) ?? []
   }
 
   /// Reads a file of credentials.
@@ -55,16 +60,18 @@ package struct APICredentials: Sendable, Codable, Equatable {
   }
 
   private func check() throws(APICredentialsError) {
-    for key in aws {
-      guard (1...128).contains(key.accessKeyId.utf8.count), !key.secretAccessKey.isEmpty else {
-        throw APICredentialsError(description: "an entry of 'aws' has no access key or no secret")
+    for (name, keys) in [("aws", aws), ("koine", koine)] {
+      for key in keys where !(1...128).contains(key.accessKeyId.utf8.count) || key.secretAccessKey.isEmpty {
+        throw APICredentialsError(description: "an entry of '\(name)' has no access key or no secret")
       }
+      guard Set(keys.map(\.accessKeyId)).count == keys.count else {
+        throw APICredentialsError(description: "two entries of '\(name)' have the same access key")
+      }
+    }
+    for key in aws + koine {
       guard key.account.map({ $0.utf8.count == 12 && $0.utf8.allSatisfy { (48...57).contains($0) } }) ?? true else {
         throw APICredentialsError(description: "the account of '\(key.accessKeyId)' is not a number of 12 digits")
       }
-    }
-    guard Set(aws.map(\.accessKeyId)).count == aws.count else {
-      throw APICredentialsError(description: "two entries of 'aws' have the same access key")
     }
     for resource in azure {
       guard Identifiers.isGUID(resource.resource) else {
@@ -110,6 +117,11 @@ package struct APICredentials: Sendable, Codable, Equatable {
       ],
       videosdk: [
         VideoSDKKey(apiKey: Identifiers.randomGUID(), secret: Identifiers.random(64, of: Identifiers.hexDigits))
+      ],
+      koine: [
+        AWSKey(
+          accessKeyId: "KOINE" + Identifiers.random(15, of: Identifiers.capitals),
+          secretAccessKey: Identifiers.random(40, of: Identifiers.letters))
       ])
   }
 

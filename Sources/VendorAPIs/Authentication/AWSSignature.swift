@@ -94,7 +94,7 @@ struct AWSSignature {
   static func canonicalRequest(_ request: APIRequest, signing signedHeaders: [String], bodyHash: String) -> String? {
     var lines = [request.method, canonicalPath(request.path), canonicalQuery(request.query ?? "")]
     for name in signedHeaders {
-      let values = request.headers.filter { $0.name.lowercased() == name }.map { trimmed($0.value) }
+      let values = request.headers.filter { HeaderName.isSame($0.name, name) }.map { trimmed($0.value) }
       guard !values.isEmpty else { return nil }
       lines.append(name + ":" + values.joined(separator: ","))
     }
@@ -105,13 +105,14 @@ struct AWSSignature {
   /// Each segment of the path as received is encoded once more.
   private static func canonicalPath(_ path: String) -> String {
     guard !path.isEmpty else { return "/" }
-    return path.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encode($0) }
-      .joined(separator: "/")
+    return path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      .map { PercentEncoding.encode(Substring($0)) }.joined(separator: "/")
   }
 
   private static func canonicalQuery(_ query: String) -> String {
-    query.split(separator: "&").map { item in
-      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    query.utf8.split(separator: UInt8(ascii: "&")).map { item in
+      let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        .map { Substring($0) }
       let name = PercentEncoding.encode(PercentEncoding.decode(parts[0]) ?? String(parts[0]))
       let value = parts.count > 1 ? PercentEncoding.encode(PercentEncoding.decode(parts[1]) ?? String(parts[1])) : ""
       return (name, value)
@@ -121,7 +122,8 @@ struct AWSSignature {
 
   /// Without spaces at the ends, and with one space for several.
   private static func trimmed(_ value: String) -> String {
-    value.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
+    value.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.map { Substring($0) }
+      .joined(separator: " ")
   }
 }
 
@@ -156,9 +158,12 @@ struct AWSCaller: Hashable, Sendable {
   static let defaultAccount = "000000000000"
 
   /// Reads and checks a request's signature.
-  /// - Parameter services: the signing names that the request's path allows.
+  /// - Parameters:
+  ///   - services: the signing names that the request's path allows.
+  ///   - keys: the credentials that may sign it.
   static func authenticate(
-    _ request: APIRequest, for services: Set<String>, access: APIAccess, at now: APITime
+    _ request: APIRequest, for services: Set<String>, access: APIAccess, at now: APITime,
+    keys: KeyPath<APICredentials, [APICredentials.AWSKey]> = \.aws
   ) throws(AWSRefusal) -> AWSCaller {
     let signature = try AWSSignature(request)
     guard services.contains(signature.service) else {
@@ -169,7 +174,7 @@ struct AWSCaller: Hashable, Sendable {
     case .closed: throw .denied("this server has no --api-credentials")
     case .open: try signature.checkDate(of: request, at: now)
     case .credentials(let credentials):
-      guard let key = credentials.aws.first(where: { $0.accessKeyId == signature.accessKey }) else {
+      guard let key = credentials[keyPath: keys].first(where: { $0.accessKeyId == signature.accessKey }) else {
         throw .unknownKey
       }
       try signature.check(request, secret: key.secretAccessKey, at: now)

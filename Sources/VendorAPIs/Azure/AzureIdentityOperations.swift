@@ -28,11 +28,20 @@ extension AzureAPI {
     return (known, minutes)
   }
 
-  /// A token is issued at the beginning of the user's valid time, if that lies ahead: at most a second, after a revocation.
+  /// A token is issued at the beginning of the user's valid time, if that lies ahead: some seconds, after a revocation. It lies
+  /// further ahead if the clock has been set back since, and a token of that time would be refused at the door.
   private func makeToken(
     _ scopes: Set<AzureUserToken.Scope>, _ minutes: Int, for user: AzureUser, _ caller: AzureCaller
   ) throws(AzureError) -> AzureToken {
-    let issued = max(context.clock().seconds, user.tokensValidFrom?.seconds ?? 0)
+    let now = context.clock().seconds
+    _ = context.latestTime()
+    let issued = max(now, user.tokensValidFrom?.seconds ?? 0)
+    guard issued <= now + Self.longestLead + 1 else {
+      let start = APITime(milliseconds: issued * 1_000).iso8601Seconds
+      throw AzureError(
+        503, "ServiceUnavailable",
+        "The user gets tokens from \(start) on: they were revoked, and the server's clock has been set back since.")
+    }
     let expires = issued + Int64(minutes) * 60
     let claims = AzureUserToken(
       identity: user.id, resourceID: caller.resource, scopes: scopes, issued: NumericDate(Double(issued)),
@@ -78,10 +87,11 @@ extension AzureAPI {
   private static let longestLead: Int64 = 30
 
   /// Tokens are valid from the next whole second on: the time of issue in a token has whole seconds. After a second revocation in
-  /// the same second, one second later still, because tokens of the first one's valid time may have been issued in between.
+  /// the same second, one second later still, because tokens of the first one's valid time may have been issued in between. After the
+  /// clock has been set back, from the latest time on that it showed.
   private func revoke(_ id: String, deleting: Bool, _ caller: AzureCaller) async throws(AzureError) {
     guard isOwn(id, caller) else { throw Self.unknownUser }
-    let now = context.clock()
+    let now = context.latestTime()
     let user = try await context.registry.update(
       AzureUser.self, AzureUser.key(id),
       expiry: { $0.isDeleted ? now.adding(seconds: AzureUser.tombstoneSeconds) : nil }, refusing: Self.unavailable

@@ -23,7 +23,9 @@ struct ChimeMeeting: Codable, Sendable, Equatable {
   var key: String { Self.key(id) }
 
   /// When no token for the meeting is valid any more.
-  func expiry(_ settings: APISettings) -> APITime { created.adding(seconds: 2 * settings.meetingSeconds) }
+  func expiry(_ settings: APISettings) -> APITime {
+    created.adding(seconds: 2 * settings.meetingSeconds + settings.tombstoneMargin)
+  }
 
   /// At most so many attendees exist at a time.
   var attendeeLimit: Int {

@@ -136,9 +136,8 @@ extension ChimeAPI {
         }
       }
       let others = try await stored { () throws(RegistryError) in
-        try await context.registry.store.list(
-          prefix: ChimeAttendee.prefix(meeting: meeting.id), after: nil, limit: meeting.attendeeLimit
-        ).count
+        try await context.registry.store.count(
+          prefix: ChimeAttendee.prefix(meeting: meeting.id), limit: meeting.attendeeLimit)
       }
       guard others < meeting.attendeeLimit else {
         throw AWSError(400, "LimitExceededException", "the meeting has its \(meeting.attendeeLimit) attendees")
@@ -263,16 +262,24 @@ extension ChimeAPI {
       return true
     }
     guard let changed else { throw AWSError(404, "NotFoundException", "Attendee <\(id)> not found") }
-    // As the registry is now: another request may have changed it in the meantime.
-    let rule = context.rules.participantRule(id, room: meeting.id) ?? capabilities.rule
-    for participant in [id, id + "#content"] {
-      await context.execute(
-        .grant(
-          PermissionChange(publishing: rule.publish ?? [], receiving: rule.receive ?? []), participant, room: meeting.id
-        ),
-        for: subject, reason: "UpdateAttendeeCapabilities")
-    }
+    await enforceCapabilities(of: id, in: meeting, subject: subject)
     return changed
+  }
+
+  /// Gives an attendee that is in the meeting what its newest capabilities say. Requests at the same time may carry out their commands
+  /// in another order than they changed the capabilities, so each looks afterwards whether they are still the same.
+  private func enforceCapabilities(of id: String, in meeting: ChimeMeeting, subject: String) async {
+    // Without a rule the attendee has been deleted, or has what its token says.
+    while let rule = context.rules.participantRule(id, room: meeting.id) {
+      for participant in [id, id + "#content"] {
+        await context.execute(
+          .grant(
+            PermissionChange(publishing: rule.publish ?? [], receiving: rule.receive ?? []), participant,
+            room: meeting.id),
+          for: subject, reason: "UpdateAttendeeCapabilities")
+      }
+      if context.rules.participantRule(id, room: meeting.id) == rule { return }
+    }
   }
 
   func updateAllCapabilities(

@@ -113,9 +113,11 @@ struct IVSVisit: SessionVisit, Equatable {
   var lastTime: APITime? { events.map(\.time).max() }
 }
 
-/// A token before or after an exchange. The room does not know when a stage's token expires, so `expirationTime` is left out.
+/// A token before or after an exchange.
 struct IVSExchangedToken: Codable, Sendable, Equatable {
   var capabilities: [String]
   var attributes: [String: String]
   var userId: String
+  /// ISO 8601.
+  var expirationTime: String?
 }

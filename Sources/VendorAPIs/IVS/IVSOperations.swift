@@ -100,8 +100,10 @@ extension IVSAPI {
     return IVSStageAnswer(stage: answer(changed ?? stage, to: request))
   }
 
-  /// When no token is valid any more that exists now: tombstones expire then. Tokens are accepted for another minute.
-  private var tombstoneExpiry: APITime { context.clock().adding(seconds: IVSChecks.tokenSeconds + 5 * 60) }
+  /// When no token is valid any more that exists now: tombstones expire then.
+  private var tombstoneExpiry: APITime {
+    context.clock().adding(seconds: IVSChecks.tokenSeconds + context.settings.tombstoneMargin)
+  }
 
   func deleteStage(_ request: IVSARNRequest, for caller: AWSCaller) async throws(AWSError) -> IVSEmptyAnswer {
     let stage = try await stageOrTombstone(request.arn, "arn", of: caller)

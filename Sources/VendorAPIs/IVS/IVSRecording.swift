@@ -116,6 +116,10 @@ extension IVSAPI {
     (grants.publish.isEmpty ? [] : ["PUBLISH"]) + (grants.canSubscribe ? ["SUBSCRIBE"] : [])
   }
 
+  private static func expirationTime(of grants: Grants) -> String? {
+    grants.credentialExpiry.map { APITime(milliseconds: $0).iso8601Seconds }
+  }
+
   private func exchanged(
     _ userID: String, _ attributes: [String: String], _ grants: Grants, before: Grants, _ event: RoomEvent,
     at now: APITime
@@ -124,10 +128,12 @@ extension IVSAPI {
     await append(entry, event) { visit in
       guard let index = visit.events.lastIndex(where: { $0.id == entry.id }) else { return }
       visit.events[index].previousToken = IVSExchangedToken(
-        capabilities: Self.capabilities(of: before), attributes: visit.attributes, userId: visit.userID)
+        capabilities: Self.capabilities(of: before), attributes: visit.attributes, userId: visit.userID,
+        expirationTime: Self.expirationTime(of: before))
       (visit.userID, visit.attributes) = (userID, attributes)
       visit.events[index].newToken = IVSExchangedToken(
-        capabilities: Self.capabilities(of: grants), attributes: attributes, userId: userID)
+        capabilities: Self.capabilities(of: grants), attributes: attributes, userId: userID,
+        expirationTime: Self.expirationTime(of: grants))
     }
   }
 

@@ -110,6 +110,10 @@ package final class FileRegistry: RegistryStore {
     _ = try await change(key, nil, version, nil)
   }
 
+  package func count(prefix: String, limit: Int) async throws(RegistryError) -> Int {
+    state.withLock { $0.keys.count(prefix: prefix, limit: limit) }
+  }
+
   package func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void) {
     state.withLock { $0.observers.append(observer) }
   }

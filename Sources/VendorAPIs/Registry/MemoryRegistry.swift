@@ -89,6 +89,10 @@ package final class MemoryRegistry: RegistryStore {
     }
   }
 
+  package func count(prefix: String, limit: Int) async throws(RegistryError) -> Int {
+    state.withLock { $0.keys.count(prefix: prefix, limit: limit) }
+  }
+
   package func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void) {
     state.withLock { $0.observers.append(observer) }
   }
@@ -159,6 +163,21 @@ struct SortedKeys {
       (block, place) = (block + 1, 0)
     }
     return found
+  }
+
+  /// How many keys begin with `prefix`, counted up to `limit`. Reads only the ends of their range.
+  func count(prefix: String, limit: Int) -> Int {
+    guard !blocks.isEmpty else { return 0 }
+    // Keys are ASCII: none is behind the prefix with this end and has the prefix.
+    let end = prefix + "\u{7F}"
+    let (first, last) = (block(of: prefix), block(of: end))
+    let start = Self.place(of: prefix, in: blocks[first])
+    var count = -start
+    for block in first..<last {
+      count += blocks[block].count
+      if count >= limit { return limit }
+    }
+    return min(count + Self.place(of: end, in: blocks[last]), limit)
   }
 
   /// The last block that begins at or before `key`.

@@ -27,6 +27,9 @@ package protocol RegistryStore: Sendable {
   ///   - limit: at most so many.
   func list(prefix: String, after key: String?, limit: Int) async throws(RegistryError) -> [RegistryEntry]
 
+  /// How many keys begin with `prefix`, counted up to `limit`. Expired values count until they are removed.
+  func count(prefix: String, limit: Int) async throws(RegistryError) -> Int
+
   /// Calls `observer` for each later change, by any writer, in the order of versions of one key. A change by a writer of this
   /// process is reported before its `put` or `delete` returns.
   func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void)
@@ -37,6 +40,10 @@ package protocol RegistryStore: Sendable {
 
 extension RegistryStore {
   package func removeExpired() {}
+
+  package func count(prefix: String, limit: Int) async throws(RegistryError) -> Int {
+    try await list(prefix: prefix, after: nil, limit: limit).count
+  }
 }
 
 /// Keys are ASCII: parts with other characters are percent-encoded.
