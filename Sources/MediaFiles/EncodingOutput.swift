@@ -206,7 +206,8 @@ private final class CodedPlace: @unchecked Sendable {
     let hasGlobalHeader = context.pointee.oformat.pointee.flags & AVFMT_GLOBALHEADER != 0
     do throws(TrackError) {
       if plan.hasVideo {
-        pictures = try PictureTrack(context, encoders.video, plan, hasGlobalHeader: hasGlobalHeader)
+        pictures = try PictureTrack(
+          context, encoders.video, plan, hasGlobalHeader: hasGlobalHeader, isAdaptive: adaptation != nil)
       }
       sound = try SoundTrack(context, encoders.sound, plan, hasGlobalHeader: hasGlobalHeader)
     } catch {

@@ -82,13 +82,16 @@ final class PictureTrack {
   private let frame: UnsafeMutablePointer<AVFrame>
   private let pool = FramePool(limit: 4)
   private let width, height: Int
+  /// Whether the bitrate changes while the encoder runs.
+  private let isAdaptive: Bool
   private var last = Int64.min
 
   init(
-    _ context: UnsafeMutablePointer<AVFormatContext>, _ encoder: String, _ plan: BroadcastPlan, hasGlobalHeader: Bool
+    _ context: UnsafeMutablePointer<AVFormatContext>, _ encoder: String, _ plan: BroadcastPlan, hasGlobalHeader: Bool,
+    isAdaptive: Bool
   ) throws(TrackError) {
     guard let frame = av_frame_alloc() else { throw TrackError(description: "no memory") }
-    self.frame = frame
+    (self.frame, self.isAdaptive) = (frame, isAdaptive)
     // What halves colour in both directions takes even sizes only.
     (width, height) = (plan.width & ~1, plan.height & ~1)
     let (width, height) = (width, height)
@@ -100,7 +103,7 @@ final class PictureTrack {
       codec.pointee.colorspace = AVCOL_SPC_SMPTE170M
       codec.pointee.time_base = AVRational(num: 1, den: Self.clock)
       codec.pointee.framerate = AVRational(num: Int32((plan.framesPerSecond * 1_000).rounded()), den: 1_000)
-      Self.setBitrate(plan.bitrate, of: codec)
+      Self.setBitrate(plan.bitrate, of: codec, isAdaptive)
       codec.pointee.gop_size = keyInterval
       codec.pointee.max_b_frames = plan.usesBFrames ? 2 : 0
       // A call is on the same machine. Encoders that do not know these ignore them.
@@ -142,12 +145,13 @@ final class PictureTrack {
 
   /// Encodes the next frames with another bitrate, in bit/s. libx264 takes it over with the next frame; an encoder that cannot change it
   /// while it runs goes on as before.
-  func setBitrate(_ bitrate: Int) { Self.setBitrate(bitrate, of: track.codec) }
+  func setBitrate(_ bitrate: Int) { Self.setBitrate(bitrate, of: track.codec, isAdaptive) }
 
-  private static func setBitrate(_ bitrate: Int, of codec: UnsafeMutablePointer<AVCodecContext>) {
+  /// libx264 follows a changed bitrate only if the stream began with a constant one, which is its maximum, too.
+  private static func setBitrate(_ bitrate: Int, of codec: UnsafeMutablePointer<AVCodecContext>, _ isConstant: Bool) {
     codec.pointee.bit_rate = Int64(bitrate)
-    codec.pointee.rc_max_rate = Int64(bitrate) * 3 / 2
-    codec.pointee.rc_buffer_size = Int32(clamping: bitrate * 2)
+    codec.pointee.rc_max_rate = isConstant ? Int64(bitrate) : Int64(bitrate) * 3 / 2
+    codec.pointee.rc_buffer_size = Int32(clamping: isConstant ? bitrate : bitrate * 2)
   }
 
   /// Lends the picture's own memory: an encoder may keep it for a while, and lets go of it by the call below.
