@@ -179,7 +179,9 @@ struct VideoSDKWebhook: Codable, Sendable, Equatable {
       return "webhook.endPoint is not an http or https URL of at most \(Self.limits.endPoint) characters"
     }
     guard let events else { return nil }
-    guard (1...Self.limits.events).contains(events.count), events.allSatisfy({ (1...64).contains($0.utf8.count) }) else {
+    guard (1...Self.limits.events).contains(events.count),
+      events.allSatisfy({ (1...64).contains($0.utf8.count) })
+    else {
       return "webhook.events has 1 to \(Self.limits.events) names of 1 to 64 characters"
     }
     return nil

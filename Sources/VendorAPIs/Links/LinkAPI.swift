@@ -21,7 +21,7 @@ struct LinkAPI: VendorService {
   private struct Answer: Encodable {
     /// The room in which the participants of all names meet.
     var room: String
-      /// The names that lead to it by this request.
+    /// The names that lead to it by this request.
     var names: [String]
   }
 
