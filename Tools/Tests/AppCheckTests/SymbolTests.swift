@@ -100,16 +100,16 @@ extension AppCheck {
   @Test func symbolWithoutEffectIsReportedWithReason() throws {
     let check = check(
       """
-      import AmazonIVSBroadcast
-      func prepare(_ configuration: IVSBroadcastConfiguration) {
-        configuration.video.useAutoBitrate = false
-        configuration.video.autoBitrateProfile = .fastIncrease
+      import AzureCommunicationCalling
+      func prepare(_ filters: OutgoingAudioFilters, _ options: StartCallOptions, _ number: PhoneNumberIdentifier) {
+        filters.analogAutomaticGainControlEnabled = false
+        options.alternateCallerId = number
       }
       """)
     #expect(check.canWork)
     let recorded = check.symbols.filter { $0.status == .recorded }
-    #expect(recorded.map(\.name).contains("IVSVideoConfiguration.useAutoBitrate"))
-    #expect(recorded.map(\.name).contains("IVSVideoConfiguration.autoBitrateProfile"))
+    #expect(recorded.map(\.name).contains("OutgoingAudioFilters.analogAutomaticGainControlEnabled"))
+    #expect(recorded.map(\.name).contains("StartCallOptions.alternateCallerId"))
     #expect(recorded.allSatisfy { $0.why != nil })
   }
 
