@@ -28,8 +28,8 @@ extension TestRoom {
   /// Takes the network of one person, or of all, away for a time: nothing they send arrives, nothing reaches them. A later cut
   /// replaces an earlier one.
   ///
-  /// The app's SDK reports the loss after 15 s without a packet, which is 11 to 15 s after the cut, and gives up after 75 s; a shorter cut only freezes
-  /// video.
+  /// The app's SDK reports the loss after 15 s without a packet, which is 11 to 15 s after the cut, and gives up after 75 s; a shorter
+  /// cut only freezes video.
   public func cutNetwork(of name: String? = nil, for duration: Duration) {
     record(duration > .zero ? "network cut for \(duration)" : "network restored", of: name)
     guard let name else { return backend.cutNetwork(for: duration) }
