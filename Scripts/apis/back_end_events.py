@@ -159,7 +159,7 @@ def check(context):
     until("the events are refused", lambda: metric('koine_events_dropped_total{reason="refused"}') == 4)
     until("nothing waits", lambda: metric("koine_events_waiting") == 0)
     expect_equal(metric("koine_events_failed_attempts_total"), 2, "the failed attempts")
-    log = (context.out / "events-server.log").read_text()
+    log = (context.out / "server.log").read_text()
     expect("for http://localhost:9 is dropped: the receiver is not in --webhook-hosts" in log, "no line of the refused event in the log")
     expect("hidden" not in log and "private" not in log, "the log has the path of an address")
 
