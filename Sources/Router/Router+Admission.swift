@@ -252,6 +252,8 @@ extension Router {
       let isSame = grants.participantID.map { $0 == member.id } ?? (grants.externalID(instead: user) == user)
       if !isSame || grants.isHidden != member.grants.isHidden {
         failure = Failure(.forbidden, "the credential is another participant's")
+      } else if isForAnotherRoom(grants, than: member) {
+        failure = Failure(.forbidden, "the credential is for another room")
       } else if let obstacle = obstacle(grants) {
         failure = obstacle
       } else {
@@ -265,6 +267,13 @@ extension Router {
       }
     }
     outbox.post(.failed(request: nil, failure), to: member.client)
+  }
+
+  /// A back end may have a room of its own whose name there is the name of another back end's room here.
+  private func isForAnotherRoom(_ grants: Grants, than member: Member) -> Bool {
+    if let room = grants.room, room != member.entrance { return true }
+    guard let before = member.grants.issuer, let issuer = grants.issuer else { return false }
+    return issuer != before
   }
 
   /// The join that a participant with this credential would have made. A credential that names the participant's id may give

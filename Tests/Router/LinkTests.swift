@@ -66,4 +66,28 @@ import Testing
     }
     #expect(seen.withLock { $0 } == [nil, ["1"], nil])
   }
+
+  @Test func renewalWithACredentialForAnotherRoomOrOfAnotherIssuerIsRefused() throws {
+    let world = try World {
+      $0.authorization = Authorization { join in
+        var grants = Grants.everything
+        grants.issuer = join.credential == "2" ? "2" : "1"
+        if join.credential == "elsewhere" { grants.room = "another" }
+        return .success(grants)
+      }
+    }
+    let ana = try world.makeClient()
+    ana.join("tea", as: "ana", credential: "1")
+    world.run(.milliseconds(300))
+    try #require(ana.isConnected)
+    func refusals() -> Int { ana.messages.count { $0.code == .forbidden } }
+    ana.send(.renew(credential: "1"))
+    #expect(refusals() == 0, "of the same issuer, for this room")
+    ana.send(.renew(credential: "2"))
+    #expect(refusals() == 1, "of another issuer")
+    ana.send(.renew(credential: "1"))
+    #expect(refusals() == 1)
+    ana.send(.renew(credential: "elsewhere"))
+    #expect(refusals() == 2, "for another room")
+  }
 }
