@@ -5,6 +5,8 @@ package struct RoomLinks: Sendable {
 
   /// By names that are linked to another: the name of the room in which their participants meet.
   private var targets: [String: String] = [:]
+  /// By these rooms: the names that lead to them, so that a link costs what it moves and not what is linked already.
+  private var names: [String: Set<String>] = [:]
 
   package init() {}
 
@@ -25,8 +27,9 @@ package struct RoomLinks: Sendable {
     guard let first = names.first else { return }
     let target = target(of: first)
     for other in changes(linking: names) {
-      targets[other] = target
-      for (name, place) in targets where place == other { targets[name] = target }
+      let moved = (self.names.removeValue(forKey: other) ?? []).union([other])
+      for name in moved { targets[name] = target }
+      self.names[target, default: []].formUnion(moved)
     }
   }
 }

@@ -81,7 +81,8 @@ final class EventDelivery: Sendable {
       sender.send(attempt.event, to: attempt.url, on: loop).whenSuccess { [weak self] outcome in
         guard let self else { return }
         queue.withLock { $0.finish(attempt.id, outcome, at: self.now) }
-        turn(on: loop)
+        // In a turn of its own: an attempt that fails at once ends inside this loop, and thousands of them would nest.
+        wake()
       }
     }
     let (notices, deadline) = queue.withLock { ($0.takeNotices(), $0.deadline) }

@@ -18,6 +18,8 @@ final class VideoSDKWebhooks: Sendable {
     var names: [String: [Participant.ID: String]] = [:]
     /// Gives the key, or fails.
     var key: Task<Result<WebhookKey, RegistryError>, Never>?
+    /// A key that has been made, and is perhaps not in the registry.
+    var candidate: WebhookKey?
   }
 
   private let context: APIContext
@@ -47,7 +49,11 @@ final class VideoSDKWebhooks: Sendable {
   private func storedKey() async throws(RegistryError) -> WebhookKey {
     var stored = try await context.registry.read(StoredWebhookKey.self, StoredWebhookKey.key)?.value
     if stored == nil {
-      guard let new = WebhookKey.generate() else { throw .unavailable("no key for webhooks could be made") }
+      // Kept until it is written: a registry that cannot be written must not have every request make another key.
+      guard let new = state.withLock({ $0.candidate }) ?? WebhookKey.generate() else {
+        throw .unavailable("no key for webhooks could be made")
+      }
+      state.withLock { $0.candidate = new }
       let own = StoredWebhookKey(der: Base64.encode(new.der))
       stored = try await context.registry.create(StoredWebhookKey.key, own) ?? own
     }
@@ -94,7 +100,11 @@ final class VideoSDKWebhooks: Sendable {
   ///   - before: the session that was on before the event.
   ///   - after: the session that is on after it.
   func observe(_ event: RoomEvent, before: Session?, after: Session?, at now: APITime) async {
-    guard before != nil || after != nil else { return }
+    guard before != nil || after != nil else {
+      // A session ends with the last participant of its API key. Others may leave later.
+      if case .left = event.change { _ = removeName(event) }
+      return
+    }
     switch event.change {
     case .joined(let participant):
       state.withLock { $0.names[event.room, default: [:]][participant.id] = participant.name }
@@ -104,10 +114,7 @@ final class VideoSDKWebhooks: Sendable {
         ParticipantData(after, event.room, participant.id, participant.name)
       }
     case .left:
-      let name = state.withLock { state in
-        defer { if state.names[event.room]?.isEmpty == true { state.names[event.room] = nil } }
-        return state.names[event.room]?.removeValue(forKey: event.participant)
-      }
+      let name = removeName(event)
       guard let before, let name else { return }
       await send("participant-left", before, event.room) {
         ParticipantData(before, event.room, event.participant, name)
@@ -116,6 +123,13 @@ final class VideoSDKWebhooks: Sendable {
         await send("session-ended", before, event.room) { SessionData(before, event.room, end: now) }
       }
     case .published, .subscribed, .refused, .renewed, .recorder: break
+    }
+  }
+
+  private func removeName(_ event: RoomEvent) -> String? {
+    state.withLock { state in
+      defer { if state.names[event.room]?.isEmpty == true { state.names[event.room] = nil } }
+      return state.names[event.room]?.removeValue(forKey: event.participant)
     }
   }
 

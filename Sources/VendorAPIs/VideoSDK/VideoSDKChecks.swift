@@ -2,12 +2,14 @@ import KoineRouter
 
 /// Limits of the members of requests, and what the members mean here.
 enum VideoSDKChecks {
-  /// Members that are kept as texts have at most so many characters.
+  /// Members that are kept as texts have at most so many bytes of UTF-8.
   private static let textLimit = 512
 
   static func room(_ request: VideoSDKRequest) throws(VideoSDKError) {
     if let custom = request.customRoomId {
-      guard (1...128).contains(custom.count) else { throw VideoSDKError(400, "customRoomId has 1 to 128 characters") }
+      guard (1...128).contains(custom.utf8.count) else {
+        throw VideoSDKError(400, "customRoomId has 1 to 128 characters")
+      }
     }
     try text(request.geoFence ?? request.region, "geoFence")
     if let close = request.autoCloseConfig {
@@ -28,7 +30,7 @@ enum VideoSDKChecks {
 
   static func text(_ text: String?, _ name: String) throws(VideoSDKError) {
     guard let text else { return }
-    guard (1...textLimit).contains(text.count) else {
+    guard (1...textLimit).contains(text.utf8.count) else {
       throw VideoSDKError(400, "\(name) has 1 to \(textLimit) characters")
     }
   }
