@@ -20,8 +20,7 @@ struct Rooms: ParsableCommand {
       """,
     subcommands: [
       ListRooms.self, ShowRoom.self, RemoveParticipant.self, CloseRoom.self, GrantPermissions.self, MuteTrack.self,
-      LinkRooms.self,
-      RecordRoom.self,
+      LinkRooms.self, UnlinkRooms.self, RecordRoom.self,
     ])
 }
 
@@ -234,8 +233,8 @@ struct LinkRooms: RoomsCommand {
     commandName: "link", abstract: "Has the participants of several names of rooms meet in one room.",
     discussion: """
       All meet in the room of the first name, such as a meeting of Chime, a stage and an app's own room. A token stays good \
-      for its own name only. Names are linked before anyone joins. Links last while the server runs, and over restarts with \
-      `koine serve --registry FILE`.
+      for its own name only. Names are linked before anyone joins. Links last until `koine rooms unlink`, until a name's room \
+      ends by a vendor's API, or until a name has not been used for 180 days; over restarts with `koine serve --registry FILE`.
       """)
 
   @Argument(help: "Names of rooms, at least two.") var names: [String]
@@ -248,6 +247,26 @@ struct LinkRooms: RoomsCommand {
   }
 
   var command: RoomCommand { .link(names) }
+}
+
+struct UnlinkRooms: RoomsCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unlink", abstract: "Has names of rooms that are linked to others mean rooms of their own again.",
+    discussion: """
+      A name to whose room others lead is unlinked with all of them. Fails while participants that came by one of these names \
+      are in the room; participants that came by other names do not matter.
+      """)
+
+  @Argument(help: "Names of rooms.") var names: [String]
+  @OptionGroup var options: ControlOptions
+
+  func validate() throws {
+    guard (1...RoomCommand.Limits.links).contains(names.count) else {
+      throw ValidationError("1 to \(RoomCommand.Limits.links) names are needed")
+    }
+  }
+
+  var command: RoomCommand { .unlink(names) }
 }
 
 struct RecordRoom: RoomsCommand {

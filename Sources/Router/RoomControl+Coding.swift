@@ -10,13 +10,13 @@ import KoineSignaling
 //     {"command": "mute", "room": "tea", "participant": "ana", "kind": "microphone"}        or "track": ID
 //     {"command": "record", "room": "tea", "recording": "file", "people": 4, "places": [], "look": []}
 //     {"command": "stopRecording", "room": "tea", "recording": "file"}
-//     {"command": "link", "rooms": ["tea", "coffee"]}
+//     {"command": "link", "rooms": ["tea", "coffee"]}                                       {"command": "unlink", "rooms": ["coffee"]}
 
 extension RoomCommand: Codable {
   /// What a command may hold at most; names are bounded by `SignalingLimits.name`.
   package enum Limits {
     package static let places = 8
-    /// Names of rooms that one command links.
+    /// Names of rooms that one command links or unlinks.
     package static let links = 100
     /// In UTF-8 bytes.
     package static let place = 2_048
@@ -25,7 +25,9 @@ extension RoomCommand: Codable {
     package static let look = 16
   }
 
-  private enum Name: String { case list, show, remove, close, closeAll, grant, mute, record, stopRecording, link }
+  private enum Name: String {
+    case list, show, remove, close, closeAll, grant, mute, record, stopRecording, link, unlink
+  }
 
   fileprivate enum CodingKeys: String, CodingKey {
     case command, room, participant, ending, allow, deny, track, kind, recording, people, places, look, rooms
@@ -55,7 +57,8 @@ extension RoomCommand: Codable {
       case (true, .some), (false, nil): throw RoomControlError(.malformed, "either “track” or “kind” is needed")
       }
       self = .mute(selection, try fields.name(.participant), room: try fields.name(.room))
-    case .link: self = .link(try fields.roomNames())
+    case .link: self = .link(try fields.roomNames(RoomCommand.checkLink))
+    case .unlink: self = .unlink(try fields.roomNames(RoomCommand.checkUnlink))
     case .record:
       self = .startRecording(try fields.recording(), room: try fields.name(.room))
     case .stopRecording:
@@ -66,11 +69,14 @@ extension RoomCommand: Codable {
   package func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(name.rawValue, forKey: .command)
-    if case .link = self {} else { try fields.encodeIfPresent(room, forKey: .room) }
+    switch self {
+    case .link, .unlink: break
+    default: try fields.encodeIfPresent(room, forKey: .room)
+    }
     try fields.encodeIfPresent(participant, forKey: .participant)
     switch self {
     case .listRooms, .describe, .close, .closeAllRooms: break
-    case .link(let names): try fields.encode(names, forKey: .rooms)
+    case .link(let names), .unlink(let names): try fields.encode(names, forKey: .rooms)
     case .remove(_, _, let ending): try fields.encode(ending.rawValue, forKey: .ending)
     case .grant(let change, _, _):
       try fields.encode(change.allowed.map(\.rawValue).sorted(), forKey: .allow)
@@ -98,6 +104,7 @@ extension RoomCommand: Codable {
     case .startRecording: .record
     case .stopRecording: .stopRecording
     case .link: .link
+    case .unlink: .unlink
     }
   }
 
@@ -166,9 +173,9 @@ extension KeyedDecodingContainer {
 }
 
 extension KeyedDecodingContainer<RoomCommand.CodingKeys> {
-  fileprivate func roomNames() throws -> [String] {
+  fileprivate func roomNames(_ check: ([String]) throws(RoomControlError) -> Void) throws -> [String] {
     let names = try decode([String].self, forKey: .rooms)
-    try RoomCommand.checkLink(names)
+    try check(names)
     return names
   }
 
@@ -199,9 +206,14 @@ extension KeyedDecodingContainer<RoomCommand.CodingKeys> {
 
 extension RoomCommand {
   /// - Throws: `RoomControlError` of the code `malformed` for names that cannot be linked.
-  package static func checkLink(_ names: [String]) throws(RoomControlError) {
-    guard (2...Limits.links).contains(names.count) else {
-      throw RoomControlError(.malformed, "“rooms” has 2 to \(Limits.links) names")
+  package static func checkLink(_ names: [String]) throws(RoomControlError) { try check(names, atLeast: 2) }
+
+  /// - Throws: `RoomControlError` of the code `malformed` for names that cannot be unlinked.
+  package static func checkUnlink(_ names: [String]) throws(RoomControlError) { try check(names, atLeast: 1) }
+
+  private static func check(_ names: [String], atLeast least: Int) throws(RoomControlError) {
+    guard (least...Limits.links).contains(names.count) else {
+      throw RoomControlError(.malformed, "“rooms” has \(least) to \(Limits.links) names")
     }
     guard names.allSatisfy({ !$0.isEmpty && $0.utf8.count <= SignalingLimits.name }) else {
       throw RoomControlError(.malformed, "a name in “rooms” is empty or longer than \(SignalingLimits.name) bytes")

@@ -65,12 +65,15 @@ package enum RoomCommand: Hashable, Sendable {
   case stopRecording(RecordingOrder.Kind, room: String)
   /// Has the participants of several names of rooms meet in the room of the first name. A token stays good for its own name only.
   case link([String])
+  /// Has each of these names mean a room of its own again. A name to whose room others lead is unlinked with all of them. Fails
+  /// while participants that came by one of the names concerned are in the room, or wait to enter it.
+  case unlink([String])
 
   /// The room that the command names.
   package var room: String? {
     switch self {
     case .listRooms, .closeAllRooms: nil
-    case .link(let names): names.first
+    case .link(let names), .unlink(let names): names.first
     case .describe(let room), .remove(_, let room, _), .close(let room), .grant(_, _, let room), .mute(_, _, let room),
       .startRecording(_, let room), .stopRecording(_, let room):
       room
@@ -81,7 +84,7 @@ package enum RoomCommand: Hashable, Sendable {
   package var participant: Participant.ID? {
     switch self {
     case .remove(let id, _, _), .grant(_, let id, _), .mute(_, let id, _): id
-    case .listRooms, .closeAllRooms, .describe, .close, .startRecording, .stopRecording, .link: nil
+    case .listRooms, .closeAllRooms, .describe, .close, .startRecording, .stopRecording, .link, .unlink: nil
     }
   }
 
@@ -89,7 +92,7 @@ package enum RoomCommand: Hashable, Sendable {
   package var isQuery: Bool {
     switch self {
     case .listRooms, .describe: true
-    case .remove, .close, .closeAllRooms, .grant, .mute, .startRecording, .stopRecording, .link: false
+    case .remove, .close, .closeAllRooms, .grant, .mute, .startRecording, .stopRecording, .link, .unlink: false
     }
   }
 }

@@ -32,4 +32,23 @@ package struct RoomLinks: Sendable {
       self.names[target, default: []].formUnion(moved)
     }
   }
+
+  /// The names that lead to other rooms now and would lead to their own if these names were unlinked. A name to whose room others
+  /// lead is unlinked with all of them.
+  package func changes(unlinking names: [String]) -> Set<String> {
+    var changes: Set<String> = []
+    for name in names {
+      if targets[name] != nil { changes.insert(name) } else { changes.formUnion(self.names[name] ?? []) }
+    }
+    return changes
+  }
+
+  /// Has each of the names, and what leads to them, mean a room of its own again.
+  package mutating func unlink(_ names: [String]) {
+    for name in changes(unlinking: names) {
+      guard let target = targets.removeValue(forKey: name) else { continue }
+      self.names[target]?.remove(name)
+      if self.names[target]?.isEmpty == true { self.names[target] = nil }
+    }
+  }
 }

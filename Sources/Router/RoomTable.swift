@@ -24,6 +24,19 @@ struct RoomTable {
     return nil
   }
 
+  /// Has each of the names, and what leads to them, mean a room of its own again.
+  /// - Parameter waiting: the names by which participants wait to enter rooms.
+  /// - Returns: a name by which participants have come or wait, as they would lose their room; nil: the names are unlinked.
+  mutating func unlink(_ names: [String], waiting: Set<String>) -> String? {
+    let changes = links.changes(unlinking: names)
+    // Also the names of hidden participants, whose renewed credentials are for these names.
+    var used = waiting
+    for room in Set(changes.map(name(of:))).compactMap({ byName[$0] }) { used.formUnion(room.members.map(\.entrance)) }
+    if let name = changes.intersection(used).min() { return name }
+    links.unlink(names)
+    return nil
+  }
+
   /// Names that are linked to others.
   var linkCount: Int { links.count }
 

@@ -82,6 +82,11 @@ extension Router: RoomControl {
       if let open = rooms.link(names) {
         throw RoomControlError(.notPossible, "the room “\(open)” is open: names are linked before anyone joins")
       }
+    case .unlink(let names):
+      if let used = rooms.unlink(names, waiting: Set(lobby.all.map(\.join.room))) {
+        throw RoomControlError(
+          .notPossible, "participants have come by the name “\(used)”: names are unlinked when they have left")
+      }
     case .startRecording(let order, let name): try start(order, in: try room(named: name))
     case .stopRecording(let kind, let name): try stop(kind, in: try room(named: name))
     }

@@ -155,8 +155,11 @@ public final class Server: Sendable {
   private static func execute(
     _ request: RoomRequest, _ host: RouterHost, _ served: ServedAPIs?
   ) async -> Result<RoomAnswer, RoomControlError> {
-    guard case .link(let names) = request.command, let served else { return await host.execute(request) }
-    return await served.apis.link(names, request).map { _ in .done }
+    switch (request.command, served) {
+    case (.link(let names), let served?): return await served.apis.link(names, request).map { _ in .done }
+    case (.unlink(let names), let served?): return await served.apis.unlink(names, request).map { _ in .done }
+    default: return await host.execute(request)
+    }
   }
 
   /// Applies new access rules to later joins. Participants in a room stay.

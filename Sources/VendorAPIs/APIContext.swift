@@ -80,6 +80,9 @@ package struct APISettings: Sendable, Equatable {
   /// Seconds for which the history of a stage or room is kept.
   package var historySeconds: Int64 = 60 * 24 * 60 * 60
 
+  /// Seconds after which a link of a name is removed by which nobody has joined.
+  package var linkSeconds: Int64 = 180 * 24 * 60 * 60
+
   /// Seconds for which the registry remembers what has ended beyond the last token for it: clocks of servers differ, and a clock may
   /// be set back by an hour.
   package var tombstoneMargin: Int64 = 2 * 60 * 60

@@ -67,6 +67,7 @@ package final class VendorAPIs: APIService {
     }
     let rules = rules
     for service in services { service.accessChanged(configuration.access) }
+    rules.observeEnds { name in linkAPI.links.roomEnded(name) }
     configuration.store.observe { change in
       for service in services { service.apply(change, to: rules) }
       webhooks.apply(change)
@@ -112,9 +113,16 @@ package final class VendorAPIs: APIService {
     await linkAPI.link(names, request)
   }
 
+  /// Has names that are linked to others mean rooms of their own again, also for later processes with the same registry.
+  /// - Parameter request: the command, with its origin.
+  /// - Returns: the names that were linked.
+  package func unlink(_ names: [String], _ request: RoomRequest) async -> Result<[String], RoomControlError> {
+    await linkAPI.unlink(names, request)
+  }
+
   /// Links the rooms that the registry says. Its owner calls it once after `load`, when commands are carried out and before
   /// participants can join.
-  package func restoreLinks() async { await linkAPI.restore() }
+  package func restoreLinks() async { await linkAPI.reconcile() }
 
   /// An event in the rooms. Any thread may call it; events are handled one after the other, in the order of the calls.
   package func observe(_ event: RoomEvent) { events.add(event, at: context.clock()) }

@@ -150,7 +150,10 @@ func apiSeeds() -> [[UInt8]] {
     "GET\n/v2/rooms/validate/tea\n\n", "POST\n/v2/sessions/end\n\n{\"roomId\":\"abcd-efgh-ijkl\"}",
     "POST\n/v2/rooms/deactivate\nContent-Type:application/x-www-form-urlencoded\n\nroomId=abcd-efgh-ijkl",
   ] { seeds.append([Form.videosdk.rawValue] + Array(text.utf8)) }
-  seeds.append([Form.koine.rawValue] + Array("POST\n/koine/v1/links\n\n{\"rooms\":[\"tea\",\"stage\"]}".utf8))
+  let names = #"{"rooms":["tea","stage"]}"#
+  for method in ["POST", "DELETE"] {
+    seeds.append([Form.koine.rawValue] + Array("\(method)\n/koine/v1/links\n\n\(names)".utf8))
+  }
   for operation in operations {
     for body in ivs { seeds.append([Form.ivs.rawValue] + Array("POST\n/\(operation)\n\n\(body)".utf8)) }
   }

@@ -49,7 +49,7 @@ func controlSeeds() -> [[UInt8]] {
     .grant(PermissionChange(allowing: [.camera, .data], denying: [.admit]), "ana", room: "tea"),
     .mute(.track("cam"), "ana", room: "tea"), .mute(.kind(.screenSound), "ana", room: "tea"),
     .startRecording(RecordingOrder(.livestream, people: 7, places: ["rtmp://a/b"]), room: "tea"),
-    .stopRecording(.playlist, room: "tea"),
+    .stopRecording(.playlist, room: "tea"), .link(["tea", "stage"]), .unlink(["stage"]),
   ]
   let written = commands.compactMap { try? JSONCodec.encode(ControlRequest($0, by: "ana", reason: "because")) }
   return written.map { [255] + $0 + [10] } + [[3] + written.flatMap { $0 + [13, 10] }]

@@ -22,6 +22,74 @@ import Testing
     #expect(Set(["a", "b", "c", "d"].map(table.name(of:))).count == 1)
   }
 
+  @Test func unlinkedNameLeadsToItsOwnRoomAndATargetIsUnlinkedWithAllNames() {
+    var table = table(["b", "c"], ["a", "b"], ["d", "e"])
+    #expect(table.unlink(["b"], waiting: []) == nil)
+    #expect(["a", "b", "c", "e"].map(table.name(of:)) == ["a", "b", "a", "d"])
+    #expect(table.unlink(["a", "e", "other"], waiting: []) == nil)
+    #expect(["a", "b", "c", "d", "e"].map(table.name(of:)) == ["a", "b", "c", "d", "e"])
+    #expect(table.linkCount == 0)
+  }
+
+  @Test func linksOfManyNamesToOneRoomCostWhatTheyMove() {
+    var links = RoomLinks()
+    let start = ContinuousClock.now
+    for number in 0..<RoomLinks.limit { links.link(["tea", "room\(number)"]) }
+    // 0.7 s in a debug build; a look at all names for each link would take minutes.
+    #expect(ContinuousClock.now - start < .seconds(20))
+    #expect(links.count == RoomLinks.limit && links.target(of: "room7") == "tea")
+    links.link(["cake", "room7"])
+    #expect(links.target(of: "room9") == "cake" && links.target(of: "tea") == "cake")
+  }
+
+  private func execute(_ command: RoomCommand, in world: World) -> Result<RoomAnswer, RoomControlError> {
+    world.router.execute(RoomRequest(command, by: .init(.test, "test")), at: world.now)
+  }
+
+  @Test func namesAreUnlinkedWhenParticipantsThatCameByThemHaveLeft() throws {
+    let world = try World()
+    #expect(execute(.link(["tea", "stage", "meeting"]), in: world) == .success(.done))
+    func enter(_ room: String, _ id: String) throws -> Client {
+      let client = try world.makeClient()
+      client.join(room, as: id, credential: "")
+      world.run(.milliseconds(300))
+      try #require(client.isConnected)
+      return client
+    }
+    let ana = try enter("tea", "ana")
+    let ben = try enter("stage", "ben")
+    for names in [["stage"], ["tea"], ["meeting", "stage"]] {
+      #expect(throws: RoomControlError.self, "\(names)") { try execute(.unlink(names), in: world).get() }
+    }
+    #expect(world.router.rooms.linkCount == 2, "nothing has changed")
+    #expect(execute(.unlink(["meeting"]), in: world) == .success(.done), "by which nobody has come")
+    ben.send(.leave(reason: nil))
+    world.run(.milliseconds(300))
+    #expect(execute(.unlink(["stage"]), in: world) == .success(.done))
+    // Ana stays, and the next participant of the stage has a room of its own.
+    let cal = try enter("stage", "cal")
+    #expect(world.router.rooms.sorted.map { $0.members.map(\.id) } == [["cal"], ["ana"]])
+    #expect(ana.isConnected && cal.isConnected)
+  }
+
+  @Test func nameIsNotUnlinkedWhileAParticipantWaitsToEnterByIt() throws {
+    let world = try World {
+      $0.authorization = Authorization { join in
+        var grants = Grants.everything
+        grants.mustAsk = join.credential == "guest"
+        return .success(grants)
+      }
+    }
+    #expect(execute(.link(["tea", "stage"]), in: world) == .success(.done))
+    let guest = try world.makeClient()
+    guest.join("stage", as: "gil", credential: "guest")
+    world.run(.milliseconds(300))
+    #expect(throws: RoomControlError.self) { try execute(.unlink(["stage"]), in: world).get() }
+    guest.send(.leave(reason: nil))
+    world.run(.milliseconds(300))
+    #expect(execute(.unlink(["stage"]), in: world) == .success(.done))
+  }
+
   /// Of two back ends, each of which means a room of its own by “standup”.
   private static let authorization = Authorization { join in
     var grants = Grants.everything

@@ -299,7 +299,7 @@ private final class CommandLog: LogHandler, Sendable {
       .mute(.track("cam"), "ana", room: "tea"), .mute(.kind(.screenSound), "ana", room: "tea"),
       .startRecording(RecordingOrder(.livestream, people: 7, places: ["rtmp://a/b", "rtmp://c"]), room: "tea"),
       .startRecording(RecordingOrder(look: ["layout=grid", "audio"]), room: "tea"),
-      .stopRecording(.playlist, room: "tea"),
+      .stopRecording(.playlist, room: "tea"), .link(["tea", "stage"]), .unlink(["tea"]),
     ]
     for command in commands {
       let request = ControlRequest(command, by: "ana", reason: "because")

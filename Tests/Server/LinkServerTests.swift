@@ -22,18 +22,21 @@ import Testing
     return try await Server.start(configuration)
   }
 
-  private static func curl(_ port: Int, _ body: String, secret: String) async throws -> String {
+  private static func curl(
+    _ port: Int, _ body: String, secret: String, method: String = "POST"
+  ) async throws -> String {
     try await Command([
-      "curl", "-sS", "--max-time", "20", "--aws-sigv4", "aws:amz:local:koine", "--user", "KOINEEXAMPLE:\(secret)",
+      "curl", "-sS", "--request", method, "--max-time", "20", "--aws-sigv4", "aws:amz:local:koine", "--user",
+      "KOINEEXAMPLE:\(secret)",
       "-H", "Content-Type: application/json", "--data", body, "http://127.0.0.1:\(port)/koine/v1/links",
     ]).run()
   }
 
   /// By the control socket, on a thread that may wait.
-  private static func link(_ names: [String], at path: String) async throws -> RoomReply {
+  private static func send(_ command: RoomCommand, at path: String) async throws -> RoomReply {
     try await withCheckedThrowingContinuation { done in
       DispatchQueue.global().async {
-        done.resume(with: Result { try ControlClient(path: path).send(ControlRequest(.link(names), by: "ana")) })
+        done.resume(with: Result { try ControlClient(path: path).send(ControlRequest(command, by: "ana")) })
       }
     }
   }
@@ -61,13 +64,22 @@ import Testing
     let answer = try await Self.curl(server.port, #"{"rooms":["tea","stage"]}"#, secret: secret)
     #expect(answer == #"{"room":"tea","names":["tea","stage"]}"#)
     #expect(try await Self.curl(server.port, #"{"rooms":["tea","x"]}"#, secret: "wrong").contains("InvalidSignature"))
-    #expect(try await Self.link(["tea", "meeting"], at: folder + "/control").ok)
+    #expect(try await Self.send(.link(["tea", "meeting"]), at: folder + "/control").ok)
     #expect(try await Self.rooms(of: server, joining: "stage") == ["tea"])
     await server.stop()
     let again = try await Self.start(folder)
     for name in ["stage", "meeting"] { #expect(try await Self.rooms(of: again, joining: name) == ["tea"]) }
     #expect(try await Self.rooms(of: again, joining: "x") == ["x"])
+    let removed = try await Self.curl(again.port, #"{"rooms":["stage"]}"#, secret: secret, method: "DELETE")
+    #expect(removed == #"{"names":["stage"]}"#)
+    #expect(try await Self.rooms(of: again, joining: "stage") == ["stage"])
     await again.stop()
+    let third = try await Self.start(folder)
+    #expect(try await Self.rooms(of: third, joining: "stage") == ["stage"])
+    #expect(try await Self.rooms(of: third, joining: "meeting") == ["tea"])
+    #expect(try await Self.send(.unlink(["tea"]), at: folder + "/control").ok)
+    #expect(try await Self.rooms(of: third, joining: "meeting") == ["meeting"])
+    await third.stop()
     try FileManager.default.removeItem(atPath: folder)
   }
 }

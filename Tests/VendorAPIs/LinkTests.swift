@@ -1,11 +1,12 @@
 import KoineBase
 import KoineMedia
 import KoineRouter
+import KoineSignaling
 import Testing
 
 @testable import KoineVendorAPIs
 
-/// `POST /koine/v1/links`.
+/// `POST` and `DELETE /koine/v1/links`.
 @Suite struct LinkTests {
   /// The rooms of one process: open ones, and links.
   private final class Rooms: Sendable {
@@ -14,6 +15,8 @@ import Testing
     let commands = Lock<[RoomCommand]>([])
     /// Joined while a link is on its way.
     let opensBeforeLink = Lock<String?>(nil)
+    /// Names by which participants have come.
+    let entrances = Lock<Set<String>>([])
 
     func execute(_ request: RoomRequest) -> Result<RoomAnswer, RoomControlError> {
       commands.withLock { $0.append(request.command) }
@@ -29,6 +32,13 @@ import Testing
         }
         links.withLock { $0.link(names) }
         return .success(.done)
+      case .unlink(let names):
+        let changes = links.withLock { $0.changes(unlinking: names) }
+        guard entrances.withLock({ $0.isDisjoint(with: changes) }) else {
+          return .failure(RoomControlError(.notPossible, "the name is in use"))
+        }
+        links.withLock { $0.unlink(names) }
+        return .success(.done)
       default: return .success(.done)
       }
     }
@@ -38,7 +48,7 @@ import Testing
   }
 
   private struct Answer: Decodable, Equatable {
-    var room: String
+    var room: String?
     var names: [String]
   }
   private struct Fault: Decodable {
@@ -49,9 +59,8 @@ import Testing
   private static let credentials = APICredentials(
     aws: [.init(accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret")],
     koine: [.init(accessKeyId: "KOINEEXAMPLE", secretAccessKey: "another secret")])
-  private static let now = APITime(milliseconds: 1_700_000_000_000)
-
   private let rooms = Rooms()
+  private let time = Lock(APITime(milliseconds: 1_700_000_000_000))
 
   private func apis(
     _ store: any RegistryStore, access: APIAccess = .credentials(credentials), rooms: Rooms? = nil
@@ -59,11 +68,20 @@ import Testing
     let rooms = rooms ?? self.rooms
     return VendorAPIs(
       .init(
-        store: store, access: access, keys: try .makeTemporary(), clock: { Self.now }, random: SeededRandom(seed: 1),
+        store: store, access: access, keys: try .makeTemporary(), clock: clock, random: SeededRandom(seed: 1),
         execute: { rooms.execute($0) }))
   }
 
-  private func store() -> MemoryRegistry { MemoryRegistry { Self.now } }
+  private var clock: @Sendable () -> APITime { { [time] in time.withLock { $0 } } }
+  private func store() -> MemoryRegistry { MemoryRegistry(clock: clock) }
+
+  private func advance(seconds: Int64) { time.withLock { $0 = $0.adding(seconds: seconds) } }
+
+  private func kept(_ store: any RegistryStore) async throws -> [String] {
+    try await store.list(prefix: RoomLink.prefix, after: nil, limit: 99).map {
+      String($0.key.dropFirst(RoomLink.prefix.count))
+    }
+  }
 
   private func post(
     _ apis: VendorAPIs, _ body: String, method: String = "POST", target: String = "/koine/v1/links",
@@ -71,7 +89,7 @@ import Testing
   ) async -> APIResponse {
     var request = APIRequest(
       method: method, target: target, headers: [("Host", "127.0.0.1:8080")], body: Array(body.utf8))
-    AWSSigner(accessKey: key, secret: secret, service: service).sign(&request, at: Self.now)
+    AWSSigner(accessKey: key, secret: secret, service: service).sign(&request, at: clock())
     return await apis.answer(request)
   }
 
@@ -128,9 +146,9 @@ import Testing
     await after.restoreLinks()
     for name in ["a", "b", "c", "d", "e"] { #expect(later.target(of: name) == rooms.target(of: name)) }
     #expect(later.target(of: "e") == "d")
-    #expect(later.linkCommands == 4)
+    let commands = later.linkCommands
     await after.handleTimeout()
-    #expect(later.linkCommands == 4, "once")
+    #expect(later.linkCommands == commands, "once")
   }
 
   @Test func linkThatCannotBeKeptIsNotMade() async throws {
@@ -180,8 +198,185 @@ import Testing
 
   @Test func otherPathsAndMethodsAreErrors() async throws {
     let apis = try apis(store())
-    #expect(await post(apis, "", method: "GET").header("Allow") == "POST")
+    #expect(await post(apis, "", method: "GET").header("Allow") == "POST, DELETE")
     #expect(await post(apis, "{}", target: "/koine/v1/others").status == 404)
     #expect(!apis.owns(method: "POST", target: "/koine"))
+  }
+
+  // MARK: Unlinking
+
+  private func unlink(_ apis: VendorAPIs, _ names: String...) async -> APIResponse {
+    await post(apis, #"{"rooms":[\#(names.map { "\"\($0)\"" }.joined(separator: ","))]}"#, method: "DELETE")
+  }
+
+  /// What a new process makes of the registry.
+  private func reopened(_ store: any RegistryStore, _ names: [String]) async throws -> [String] {
+    let rooms = Rooms()
+    let apis = try apis(store, rooms: rooms)
+    try await apis.load()
+    await apis.restoreLinks()
+    return names.map(rooms.target(of:))
+  }
+
+  @Test func unlinkedNameMeansARoomOfItsOwnAgainAlsoAfterARestart() async throws {
+    let store = store()
+    let apis = try apis(store)
+    #expect(await post(apis, #"{"rooms":["tea","stage","meeting"]}"#).status == 200)
+    let answer = await unlink(apis, "stage", "other")
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(try answer.decoded(Answer.self) == Answer(room: nil, names: ["stage"]))
+    #expect(["tea", "stage", "meeting"].map(rooms.target(of:)) == ["tea", "stage", "tea"])
+    #expect(try await reopened(store, ["tea", "stage", "meeting"]) == ["tea", "stage", "tea"])
+    await apis.handleTimeout()
+    #expect(rooms.target(of: "stage") == "stage")
+    #expect(try await unlink(apis, "stage").decoded(Answer.self).names.isEmpty, "a repetition is a success")
+    #expect(await post(apis, #"{"rooms":["tea","stage"]}"#).status == 200)
+    #expect(rooms.target(of: "stage") == "tea")
+  }
+
+  @Test func nameToWhichOthersLeadIsUnlinkedWithAllOfThem() async throws {
+    let store = store()
+    let apis = try apis(store)
+    for names in [#"["b","c"]"#, #"["a","b"]"#, #"["x","y"]"#] {
+      #expect(await post(apis, #"{"rooms":\#(names)}"#).status == 200)
+    }
+    #expect(try await unlink(apis, "a").decoded(Answer.self).names == ["b", "c"])
+    #expect(["a", "b", "c", "y"].map(rooms.target(of:)) == ["a", "b", "c", "x"])
+    #expect(try await kept(store) == ["y"])
+  }
+
+  @Test func namesThatLedByAnUnlinkedOneStayWhereTheyAre() async throws {
+    let store = store()
+    let apis = try apis(store)
+    for names in [#"["b","c","d"]"#, #"["a","b"]"#] { #expect(await post(apis, #"{"rooms":\#(names)}"#).status == 200) }
+    #expect(try await unlink(apis, "b").decoded(Answer.self).names == ["b"])
+    #expect(["a", "b", "c", "d"].map(rooms.target(of:)) == ["a", "b", "a", "a"])
+    #expect(try await reopened(store, ["a", "b", "c", "d"]) == ["a", "b", "a", "a"])
+  }
+
+  @Test func nameByWhichParticipantsHaveComeIsNotUnlinked() async throws {
+    let store = store()
+    let apis = try apis(store)
+    #expect(await post(apis, #"{"rooms":["tea","stage","meeting"]}"#).status == 200)
+    rooms.entrances.withLock { $0 = ["stage"] }
+    for names in [["stage"], ["tea"], ["meeting", "stage"]] {
+      let body = #"{"rooms":[\#(names.map { "\"\($0)\"" }.joined(separator: ","))]}"#
+      #expect(await post(apis, body, method: "DELETE").status == 409, "\(names)")
+    }
+    await apis.handleTimeout()
+    #expect(["stage", "meeting"].map(rooms.target(of:)) == ["tea", "tea"])
+    #expect(try await kept(store) == ["meeting", "stage"])
+    #expect(await unlink(apis, "meeting").status == 200, "by which nobody has come")
+  }
+
+  @Test(arguments: FaultyRegistry.WriteFault.allCases)
+  func unlinkingThatTheRegistryDoesNotKeepIsAnErrorThatARepetitionCompletes(
+    fault: FaultyRegistry.WriteFault
+  ) async throws {
+    let faulty = FaultyRegistry(store(), seed: 1, failures: 0)
+    let apis = try apis(faulty)
+    for names in [#"["b","c"]"#, #"["a","b"]"#] { #expect(await post(apis, #"{"rooms":\#(names)}"#).status == 200) }
+    faulty.failNextWrite(fault, to: RoomLink.key(fault == .before ? "c" : "b"))
+    #expect(await unlink(apis, "b").status == 503)
+    // The rooms are as the registry says, whichever write is missing.
+    let now = ["a", "b", "c"].map(rooms.target(of:))
+    #expect(try await reopened(faulty, ["a", "b", "c"]) == now)
+    #expect(now[2] == "a")
+    #expect(await unlink(apis, "b").status == 200)
+    #expect(["a", "b", "c"].map(rooms.target(of:)) == ["a", "b", "a"])
+    #expect(try await reopened(faulty, ["a", "b", "c"]) == ["a", "b", "a"])
+  }
+
+  @Test func limitOfLinkedNamesIsReachedAndLeftAgain() async throws {
+    let apis = try apis(store())
+    for batch in 0..<1_010 {
+      let names = (0..<99).map { "\"r\(batch)-\($0)\"" }.joined(separator: ",")
+      let request = #"{"rooms":["tea",\#(names)]}"#
+      let isPossible = (batch + 1) * 99 <= RoomLinks.limit
+      let answer = await post(apis, request)
+      try #require(answer.status == (isPossible ? 200 : 503), "\(batch): \(answer.text)")
+    }
+    #expect(await unlink(apis, "r0-0").status == 200)
+    #expect(await post(apis, #"{"rooms":["tea","another"]}"#).status == 200)
+    #expect(await unlink(apis, "tea").status == 200)
+    #expect(rooms.links.withLock { $0.count } == 0)
+  }
+
+  // MARK: Links that end
+
+  private struct Meeting: Decodable {
+    struct Members: Decodable { var MeetingId: String }
+    var Meeting: Members
+  }
+
+  @Test func linkOfANameWhoseRoomHasEndedIsRemoved() async throws {
+    let store = store()
+    let apis = try apis(store)
+    func chime(_ method: String, _ target: String, _ body: String = "") async -> APIResponse {
+      await post(apis, body, method: method, target: target, key: "AKIDEXAMPLE", secret: "secret", service: "chime")
+    }
+    func makeMeeting(_ token: String) async throws -> String {
+      let body = #"{"ClientRequestToken":"\#(token)","MediaRegion":"us-east-1","ExternalMeetingId":"tea"}"#
+      return try await chime("POST", "/meetings", body).decoded(Meeting.self).Meeting.MeetingId
+    }
+    let (first, second) = (try await makeMeeting("first"), try await makeMeeting("second"))
+    #expect(await post(apis, #"{"rooms":["\#(first)","\#(second)","tea"]}"#).status == 200)
+    // The room of the first name stays the place where the others meet.
+    #expect(await chime("DELETE", "/meetings/\(first)").status == 204)
+    await apis.handleTimeout()
+    #expect(try await kept(store).count == 2)
+    rooms.entrances.withLock { $0 = [second] }
+    #expect(await chime("DELETE", "/meetings/\(second)").status == 204)
+    await apis.handleTimeout()
+    #expect(rooms.target(of: second) == first, "its last participants are on their way out")
+    rooms.entrances.withLock { $0 = [] }
+    advance(seconds: 10)
+    await apis.handleTimeout()
+    #expect(rooms.target(of: second) == second)
+    #expect(try await kept(store) == ["tea"])
+    // Linked after its end.
+    #expect(await post(apis, #"{"rooms":["tea","\#(second)"]}"#).status == 200)
+    await apis.handleTimeout()
+    #expect(try await kept(store) == ["tea"])
+  }
+
+  private static let day: Int64 = 24 * 60 * 60
+
+  @Test func linkOfANameThatNobodyUsesExpires() async throws {
+    let store = store()
+    let apis = try apis(store)
+    #expect(await post(apis, #"{"rooms":["tea","stage","meeting"]}"#).status == 200)
+    for _ in 0..<2 {
+      advance(seconds: 100 * Self.day)
+      let ana = Participant(id: "ana", name: "Ana")
+      apis.observe(RoomEvent(room: "stage", epoch: "e", participant: "ana", .joined(ana)))
+      await apis.settle()
+      await apis.handleTimeout()
+    }
+    #expect(["stage", "meeting"].map(rooms.target(of:)) == ["tea", "meeting"])
+    #expect(try await reopened(store, ["stage", "meeting"]) == ["tea", "meeting"])
+    #expect(try await kept(store) == ["stage"])
+    advance(seconds: 181 * Self.day)
+    rooms.entrances.withLock { $0 = ["stage"] }
+    await apis.handleTimeout()
+    #expect(rooms.target(of: "stage") == "tea", "participants that are inside stay together")
+    rooms.entrances.withLock { $0 = [] }
+    advance(seconds: 60)
+    await apis.handleTimeout()
+    #expect(rooms.target(of: "stage") == "stage")
+  }
+
+  @Test func roomsFollowLinksThatAnotherWriterChanges() async throws {
+    let store = store()
+    let (one, other) = (Rooms(), Rooms())
+    let first = try apis(store, rooms: one)
+    let second = try apis(store, rooms: other)
+    #expect(await post(first, #"{"rooms":["tea","stage","meeting"]}"#).status == 200)
+    await second.handleTimeout()
+    #expect(other.target(of: "stage") == "tea")
+    #expect(await unlink(first, "stage").status == 200)
+    #expect(await post(first, #"{"rooms":["cake","stage"]}"#).status == 200)
+    await second.handleTimeout()
+    #expect(["stage", "meeting"].map(other.target(of:)) == ["cake", "tea"])
   }
 }

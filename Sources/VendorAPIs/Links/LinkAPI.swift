@@ -3,10 +3,12 @@ import KoineMedia
 import KoineRouter
 
 /// Koine's own API beside the vendors': `POST /koine/v1/links` with `{"rooms": [NAME, NAME, …]}` has the participants of several
-/// names of rooms meet in the room of the first. Requests are signed as those of AWS, with the signing name `koine` and a
-/// credential of Koine's own, because a link reaches the rooms of all vendors.
+/// names of rooms meet in the room of the first, and `DELETE` with the same body has names mean rooms of their own again. Requests
+/// are signed as those of AWS, with the signing name `koine` and a credential of Koine's own, because a link reaches the rooms of all
+/// vendors.
 ///
-/// Each link is an entity of the registry, written before the rooms are linked, so that a new process links them again.
+/// Each linked name is an entity of the registry, written before the rooms are linked, so that a new process links them again. It is
+/// removed when the name's room ends by its back end, and when nobody has used the name for `APISettings.linkSeconds`.
 struct LinkAPI: VendorService {
   let context: APIContext
   let links = Links()
@@ -19,9 +21,9 @@ struct LinkAPI: VendorService {
   private struct Request: Decodable { var rooms: [String]? }
 
   private struct Answer: Encodable {
-    /// The room in which the participants of all names meet.
-    var room: String
-    /// The names that lead to it by this request.
+    /// The room in which the participants of all names meet; nil: names were unlinked.
+    var room: String?
+    /// The names that lead to it by this request, or that were linked before it.
     var names: [String]
   }
 
@@ -48,17 +50,19 @@ struct LinkAPI: VendorService {
       guard request.path == Self.root + "links" else {
         throw AWSError(404, "UnknownOperation", "there is no \(request.path)")
       }
-      guard request.method == "POST" else { throw AWSError(405, "UnknownOperation", "links are made by POST") }
+      guard ["POST", "DELETE"].contains(request.method) else {
+        throw AWSError(405, "UnknownOperation", "links are made by POST and removed by DELETE")
+      }
       let names: [String]
       do throws(BodyFault) { names = try decodeBody(Request.self, request.body).rooms ?? [] } catch {
         throw AWSError(400, "Malformed", error.text)
       }
-      return respond(200, try await link(names, for: caller))
+      return respond(200, try await carryOut(request.method, names, for: caller))
     } catch {
       var response = respond(
         error.status, ErrorAnswer(error: .init(code: error.code, message: error.message)))
       if error.status == 503 { response.headers.append(("Retry-After", "1")) }
-      if error.status == 405 { response.headers.append(("Allow", "POST")) }
+      if error.status == 405 { response.headers.append(("Allow", "POST, DELETE")) }
       return response
     }
   }
@@ -68,11 +72,17 @@ struct LinkAPI: VendorService {
       status: status, headers: [("Content-Type", "application/json")], body: (try? JSONCodec.encode(body)) ?? [])
   }
 
-  private func link(_ names: [String], for caller: AWSCaller) async throws(AWSError) -> Answer {
-    let request = RoomRequest(
-      .link(names), by: CommandOrigin(.vendorAPI, caller.accessKey), reason: "POST \(Self.root)links")
-    switch await link(names, request) {
-    case .success(let room): return Answer(room: room, names: names)
+  private func carryOut(_ method: String, _ names: [String], for caller: AWSCaller) async throws(AWSError) -> Answer {
+    let origin = CommandOrigin(.vendorAPI, caller.accessKey)
+    let reason = "\(method) \(Self.root)links"
+    let result: Result<Answer, RoomControlError> =
+      if method == "POST" {
+        await link(names, RoomRequest(.link(names), by: origin, reason: reason)).map { Answer(room: $0, names: names) }
+      } else {
+        await unlink(names, RoomRequest(.unlink(names), by: origin, reason: reason)).map { Answer(names: $0) }
+      }
+    switch result {
+    case .success(let answer): return answer
     case .failure(let error):
       let status =
         switch error.code {
@@ -85,157 +95,168 @@ struct LinkAPI: VendorService {
     }
   }
 
+  private static func unavailable(_ error: RegistryError) -> RoomControlError {
+    RoomControlError(.unavailable, "the registry cannot be reached or written: \(error)")
+  }
+
   // MARK: Linking
 
-  /// Links names and keeps the link. Repeating a link changes nothing.
+  /// Links names and keeps the links. Repeating a link changes nothing.
   /// - Parameter request: the command, with its origin.
   /// - Returns: the room in which the participants of all names meet.
   func link(_ names: [String], _ request: RoomRequest) async -> Result<String, RoomControlError> {
     do throws(RoomControlError) { try RoomCommand.checkLink(names) } catch { return .failure(error) }
-    return await links.serially { await record(names, request) }
+    return await links.serially {
+      do throws(RoomControlError) { return .success(try await record(names, request)) } catch { return .failure(error) }
+    }
   }
 
-  private func record(_ names: [String], _ request: RoomRequest) async -> Result<String, RoomControlError> {
-    let (target, changes, count) = links.outlook(linking: names)
-    guard !changes.isEmpty else { return .success(target) }
-    guard count + names.count <= RoomLinks.limit else {
-      return .failure(RoomControlError(.unavailable, "at most \(RoomLinks.limit) names of rooms are linked"))
+  private func record(_ names: [String], _ request: RoomRequest) async throws(RoomControlError) -> String {
+    let (additions, count) = links.additions(linking: names)
+    let (target, changes) = links.outlook(linking: names)
+    guard !additions.isEmpty || !changes.isEmpty else { return target }
+    guard count <= RoomLinks.limit else {
+      throw RoomControlError(.unavailable, "at most \(RoomLinks.limit) names of rooms are linked")
     }
     // Found out before anything is written, as a link that is written is made again by the next process.
     for name in changes.sorted() {
       switch await context.execute(request: RoomRequest(.describe(room: name), by: request.origin)) {
       case .success:
-        return .failure(
-          RoomControlError(.notPossible, "the room “\(name)” is open: names are linked before anyone joins"))
+        throw RoomControlError(.notPossible, "the room “\(name)” is open: names are linked before anyone joins")
       case .failure(let error) where error.code == .noSuchRoom: break
-      case .failure(let error): return .failure(error)
+      case .failure(let error): throw error
       }
     }
-    let now = context.clock()
-    let key = RoomLink.prefix + context.identifiers.alphanumeric(20, at: now)
+    var written: [String] = []
     do throws(RegistryError) {
-      _ = try await context.registry.create(key, RoomLink(rooms: names))
+      for (name, target) in additions {
+        let now = context.clock()
+        let link = RoomLink(target: target, used: now)
+        let other = try await context.registry.create(RoomLink.key(name), link, expiry: expiry(at: now))
+        guard other == nil || other?.target == target else {
+          throw .unavailable("another writer links “\(name)”")
+        }
+        written.append(name)
+      }
     } catch {
-      return .failure(RoomControlError(.unavailable, "the registry cannot be reached or written: \(error)"))
+      // The names that were written are linked; a repetition links the others.
+      throw Self.unavailable(error)
     }
-    links.add(names, key: key)
     switch await context.execute(request: request) {
-    case .success:
-      links.done(key, names)
-      return .success(links.outlook(linking: names).target)
+    case .success: links.made(names)
     case .failure(let error):
       // Someone has joined in the meantime.
-      links.forget(key)
-      do throws(RegistryError) { try await context.registry.delete(key) } catch {
+      do throws(RegistryError) {
+        for name in written { try await context.registry.delete(RoomLink.key(name)) }
+      } catch {
         context.log("a link of rooms that was refused stays in the registry: \(error)")
       }
-      return .failure(error)
+      throw error
+    }
+    return links.outlook(linking: names).target
+  }
+
+  private func expiry(at now: APITime) -> APITime { now.adding(seconds: context.settings.linkSeconds) }
+
+  // MARK: Unlinking
+
+  /// Has names mean rooms of their own again. Repeating it changes nothing.
+  /// - Parameter request: the command, with its origin.
+  /// - Returns: the names that were linked, in the order of the alphabet.
+  func unlink(_ names: [String], _ request: RoomRequest) async -> Result<[String], RoomControlError> {
+    do throws(RoomControlError) { try RoomCommand.checkUnlink(names) } catch { return .failure(error) }
+    return await links.serially {
+      do throws(RoomControlError) { return .success(try await remove(names, request)) } catch { return .failure(error) }
     }
   }
 
-  /// Links what is in the registry and is not linked yet: by a former process, or by another writer.
-  func restore() async {
+  private func remove(_ names: [String], _ request: RoomRequest) async throws(RoomControlError) -> [String] {
+    let removal = links.removal(of: names)
+    let changes = links.changes(unlinking: names)
+    guard !removal.removed.isEmpty || !changes.isEmpty else { return [] }
+    // The rooms first: only they know who is inside.
+    if case .failure(let error) = await context.execute(request: request) { throw error }
+    links.unmade(names)
+    do throws(RegistryError) {
+      for (name, target) in removal.redirected { try await redirect(name, to: target) }
+      for name in removal.removed { try await context.registry.delete(RoomLink.key(name)) }
+    } catch {
+      await follow()
+      throw Self.unavailable(error)
+    }
+    return changes.union(removal.removed).sorted()
+  }
+
+  private func redirect(_ name: String, to target: String, used: APITime? = nil) async throws(RegistryError) {
+    try await context.registry.update(
+      RoomLink.self, RoomLink.key(name), expiry: { expiry(at: $0.used) }, refusing: { $0 }
+    ) { (link: inout RoomLink) throws(RegistryError) in
+      (link.target, link.used) = (target, used ?? link.used)
+      return true
+    }
+  }
+
+  // MARK: Time
+
+  /// Has the rooms follow the registry, and removes links of rooms that have ended.
+  func reconcile() async {
     await links.serially {
-      for (key, names) in links.waiting(at: context.clock()) {
-        switch await context.execute(.link(names), for: "koine", reason: "the registry") {
-        case .success: links.done(key, names)
-        case .failure(let error):
-          context.log("a link of rooms in the registry cannot be made now: \(error.message)")
-          links.postpone(key, until: context.clock().adding(seconds: 60))
+      await follow()
+      for name in links.ended(at: context.clock()) {
+        let request = RoomRequest(
+          .unlink([name]), by: CommandOrigin(.vendorAPI, "koine"), reason: "the room “\(name)” has ended")
+        do throws(RoomControlError) { _ = try await remove([name], request) } catch {
+          // Its last participants are on their way out.
+          links.postponeEnd(name, until: context.clock().adding(seconds: 10))
         }
       }
     }
   }
+
+  private func follow() async {
+    for step in links.steps(at: context.clock()) { await follow(step) }
+  }
+
+  private func follow(_ step: Links.Step) async {
+    let (command, names): (RoomCommand, [String]) =
+      switch step {
+      case .link(let names): (.link(names), names)
+      case .unlink(let names): (.unlink(names), names)
+      }
+    switch await context.execute(command, for: "koine", reason: "the registry") {
+    case .success:
+      if case .link = step { links.made(names) } else { links.unmade(names) }
+    case .failure where names.count > 2:
+      // One open room must not keep the others apart.
+      for name in names.dropFirst() { await follow(.link([names[0], name])) }
+    case .failure(let error):
+      context.log("the rooms cannot follow a link in the registry now: \(error.message)")
+      links.postpone(names, until: context.clock().adding(seconds: 60))
+    }
+  }
+
+  func observe(_ event: RoomEvent, at now: APITime) async {
+    guard case .joined = event.change, links.isUseNews(event.room, at: now) else { return }
+    await links.serially {
+      guard let target = links.root(ofLinked: event.room) else { return }
+      do throws(RegistryError) { try await redirect(event.room, to: target, used: now) } catch {
+        context.log("the use of a linked name is not recorded: \(error)")
+      }
+    }
+  }
+
+  func handleTimeout() async { await reconcile() }
 
   // MARK: The registry
 
   var prefixesOfRules: [String] { [RoomLink.prefix] }
 
   func apply(_ change: RegistryChange, to rules: AdmissionRules) {
-    guard change.key.hasPrefix(RoomLink.prefix) else { return }
-    guard let value = change.value, let link = try? decodeEntity(RoomLink.self, value) else {
-      return links.forget(change.key)
-    }
-    links.add(link.rooms, key: change.key)
-  }
-
-  func observe(_ event: RoomEvent, at now: APITime) async {}
-  func handleTimeout() async { await restore() }
-}
-
-/// A link in the registry. The keys are in the order in which the links were made.
-struct RoomLink: Codable, Sendable, Equatable {
-  var rooms: [String]
-
-  static let prefix = "koine/link/"
-}
-
-/// What this process knows of the links in the registry.
-final class Links: Sendable {
-  private struct Waiting {
-    var names: [String]
-    var next: APITime?
-  }
-
-  private struct State {
-    var made = RoomLinks()
-    /// Keys whose links are made.
-    var done: Set<String> = []
-    /// In the registry and not made yet.
-    var waiting: [String: Waiting] = [:]
-    /// Ends when the last operation has ended.
-    var last: Task<Void, Never>?
-  }
-
-  private let state = Lock(State())
-
-  /// Carries out one operation after the other: the order in which links are made decides where participants meet.
-  func serially<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
-    let task = state.withLock { state in
-      let before = state.last
-      let task = Task {
-        await before?.value
-        return await body()
-      }
-      state.last = Task { _ = await task.value }
-      return task
-    }
-    return await task.value
-  }
-
-  /// - Returns: the room to which the names lead once they are linked, the names that lead to other rooms now, and the number of
-  ///   linked names.
-  func outlook(linking names: [String]) -> (target: String, changes: Set<String>, count: Int) {
-    state.withLock { state in
-      (names.first.map(state.made.target(of:)) ?? "", state.made.changes(linking: names), state.made.count)
-    }
-  }
-
-  func add(_ names: [String], key: String) {
-    state.withLock { state in
-      guard !state.done.contains(key), state.waiting[key] == nil else { return }
-      state.waiting[key] = Waiting(names: names)
-    }
-  }
-
-  /// - Parameter names: as the rooms resolve them.
-  func done(_ key: String, _ names: [String]) {
-    state.withLock { state in
-      state.waiting[key] = nil
-      state.done.insert(key)
-      state.made.link(names)
-    }
-  }
-
-  func postpone(_ key: String, until time: APITime) { state.withLock { $0.waiting[key]?.next = time } }
-  func forget(_ key: String) { state.withLock { $0.waiting[key] = nil } }
-
-  /// In the order in which they were made.
-  func waiting(at now: APITime) -> [(key: String, names: [String])] {
-    state.withLock { state in
-      guard !state.waiting.isEmpty else { return [] }
-      return state.waiting.filter { $0.value.next.map { $0 <= now } ?? true }.sorted { $0.key < $1.key }
-        .map { ($0.key, $0.value.names) }
-    }
+    guard change.key.hasPrefix(RoomLink.prefix),
+      let name = PercentEncoding.decode(change.key.dropFirst(RoomLink.prefix.count))
+    else { return }
+    links.set(
+      change.value.flatMap { try? decodeEntity(RoomLink.self, $0) }, name: name,
+      hasEnded: rules.roomRule(name)?.refusal != nil)
   }
 }

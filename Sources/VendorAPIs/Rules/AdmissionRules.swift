@@ -66,6 +66,7 @@ package final class AdmissionRules: Sendable {
   private let state = Lock(State())
   private let clock: @Sendable () -> APITime
   private let roomObserver = Lock<(@Sendable (String) -> Void)?>(nil)
+  private let endObserver = Lock<(@Sendable (String) -> Void)?>(nil)
 
   init(clock: @escaping @Sendable () -> APITime) { self.clock = clock }
 
@@ -74,6 +75,7 @@ package final class AdmissionRules: Sendable {
   func set(_ rule: RoomRule?, room: String, version: RegistryVersion) {
     state.withLock { Self.set(rule, version, in: &$0.rooms[room]) }
     if rule != nil { roomObserver.withLock { $0 }?(room) }
+    if rule?.refusal != nil { endObserver.withLock { $0 }?(room) }
   }
 
   func set(_ rule: ParticipantRule?, participant: Participant.ID, room: String, version: RegistryVersion) {
@@ -99,6 +101,9 @@ package final class AdmissionRules: Sendable {
   package func observeRooms(_ observer: @escaping @Sendable (String) -> Void) {
     roomObserver.withLock { $0 = observer }
   }
+
+  /// Calls `observer` with the name of a room whenever a back end has ended it, or changes it after its end.
+  func observeEnds(_ observer: @escaping @Sendable (String) -> Void) { endObserver.withLock { $0 = observer } }
 
   // MARK: Questions
 

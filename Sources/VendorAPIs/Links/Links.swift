@@ -1,0 +1,222 @@
+import KoineMedia
+import KoineRouter
+
+/// A name of rooms that is linked, in the registry.
+struct RoomLink: Codable, Sendable, Equatable {
+  /// The name to whose room it leads, perhaps by a link of that name.
+  var target: String
+  /// When somebody last joined by the name, to a day, or when it was linked.
+  var used: APITime
+
+  static let prefix = "koine/link/"
+  static func key(_ name: String) -> String { prefix + PercentEncoding.encode(name) }
+}
+
+/// The links in the registry, and those in the rooms, which follow them.
+final class Links: Sendable {
+  /// What the registry has to change before names are unlinked, in this order. If it is interrupted, fewer names are unlinked, and
+  /// no other name leads elsewhere.
+  struct Removal {
+    /// Names that lead to their room by one that is unlinked: they lead there at once.
+    var redirected: [(name: String, target: String)] = []
+    var removed: [String] = []
+  }
+
+  private struct State {
+    /// In the registry, by name.
+    var stored: [String: RoomLink] = [:]
+    /// By targets: the names whose links name them.
+    var sources: [String: Set<String>] = [:]
+    /// As the rooms resolve names.
+    var made = RoomLinks()
+    /// Names for which rooms and registry may differ, and when to try again; nil: at once.
+    var waiting: [String: APITime?] = [:]
+    /// Linked names whose rooms have ended, and when to try again.
+    var ended: [String: APITime?] = [:]
+    /// Ends when the last operation has ended.
+    var last: Task<Void, Never>?
+
+    /// Follows links in the registry. Two writers may have linked two names to each other: the first in the alphabet counts.
+    func root(of name: String) -> String {
+      guard var root = stored[name]?.target else { return name }
+      var passed: Set<String> = [name]
+      while let next = stored[root]?.target {
+        guard passed.insert(root).inserted else { return min(root, next) }
+        root = next
+      }
+      return root
+    }
+
+    mutating func set(_ link: RoomLink?, name: String) {
+      let before = stored[name]?.target
+      stored[name] = link
+      guard link?.target != before else { return }
+      waiting[name] = .some(nil)
+      if let before {
+        sources[before]?.remove(name)
+        if sources[before]?.isEmpty == true { sources[before] = nil }
+      }
+      if let link { sources[link.target, default: []].insert(name) }
+      // They lead elsewhere now, too.
+      for source in sources[name] ?? [] { waiting[source] = .some(nil) }
+    }
+  }
+
+  private let state = Lock(State())
+
+  /// Carries out one operation after the other: the order in which links are made decides where participants meet.
+  func serially<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
+    let task = state.withLock { state in
+      let before = state.last
+      let task = Task {
+        await before?.value
+        return await body()
+      }
+      state.last = Task { _ = await task.value }
+      return task
+    }
+    return await task.value
+  }
+
+  // MARK: The registry
+
+  /// Follows a change of the registry.
+  /// - Parameters:
+  ///   - link: nil: the name is not linked any more.
+  ///   - hasEnded: whether the name's room has ended.
+  func set(_ link: RoomLink?, name: String, hasEnded: Bool) {
+    state.withLock { state in
+      state.set(link, name: name)
+      if hasEnded, link != nil { state.ended[name] = .some(nil) }
+    }
+  }
+
+  func roomEnded(_ name: String) {
+    state.withLock { state in
+      if state.stored[name] != nil { state.ended[name] = .some(nil) }
+    }
+  }
+
+  /// What the registry lacks so that all names lead to the room of the first: each name, and where it leads.
+  /// - Returns: the new links, and the number of linked names with them.
+  func additions(linking names: [String]) -> (links: [(name: String, target: String)], count: Int) {
+    state.withLock { state in
+      guard let target = names.first.map(state.root(of:)) else { return ([], state.stored.count) }
+      var roots: Set<String> = [target]
+      let links = names.dropFirst().map(state.root(of:)).filter { roots.insert($0).inserted }.map { ($0, target) }
+      return (links, state.stored.count + links.count)
+    }
+  }
+
+  func removal(of names: [String]) -> Removal {
+    state.withLock { state in
+      var removal = Removal()
+      var removed: Set<String> = []
+      for name in names where state.stored[name] == nil {
+        // A room in which others meet: those that lead to others' links first.
+        var found = [name]
+        var next = 0
+        while next < found.count {
+          found += (state.sources[found[next]] ?? []).sorted().filter { removed.insert($0).inserted }
+          next += 1
+        }
+        removal.removed += found.dropFirst().reversed()
+      }
+      for name in names where state.stored[name] != nil && removed.insert(name).inserted {
+        removal.removed.append(name)
+      }
+      for name in removal.removed {
+        let root = state.root(of: name)
+        for source in (state.sources[name] ?? []).sorted() where !removed.contains(source) && source != root {
+          removal.redirected.append((source, root))
+        }
+      }
+      return removal
+    }
+  }
+
+  /// Whether the last time that a linked name was used should be written, `now` being another day.
+  func isUseNews(_ name: String, at now: APITime) -> Bool {
+    state.withLock { $0.stored[name].map { $0.used.adding(seconds: 24 * 60 * 60) <= now } ?? false }
+  }
+
+  /// The room to which a linked name leads; nil: it is not linked.
+  func root(ofLinked name: String) -> String? {
+    state.withLock { state in state.stored[name] == nil ? nil : state.root(of: name) }
+  }
+
+  // MARK: The rooms
+
+  /// - Returns: the room to which the names lead once they are linked, and the rooms that would be moved there.
+  func outlook(linking names: [String]) -> (target: String, changes: Set<String>) {
+    state.withLock { state in (names.first.map(state.made.target(of:)) ?? "", state.made.changes(linking: names)) }
+  }
+
+  func changes(unlinking names: [String]) -> Set<String> { state.withLock { $0.made.changes(unlinking: names) } }
+
+  /// The rooms have linked names.
+  func made(_ names: [String]) {
+    state.withLock { state in
+      state.made.link(names)
+      for name in names { state.waiting[name] = nil }
+    }
+  }
+
+  /// The rooms have unlinked names, which differ from the registry until it has them, too.
+  func unmade(_ names: [String]) {
+    state.withLock { state in
+      for name in state.made.changes(unlinking: names) { state.waiting[name] = .some(nil) }
+      state.made.unlink(names)
+    }
+  }
+
+  /// What the rooms have to do to follow the registry.
+  enum Step: Equatable {
+    case link([String])
+    case unlink([String])
+  }
+
+  /// Names are unlinked before others are linked. At most `RoomCommand.Limits.links` names are in one step.
+  func steps(at now: APITime) -> [Step] {
+    state.withLock { state in
+      guard !state.waiting.isEmpty else { return [] }
+      let due = state.waiting.filter { $0.value.map { $0 <= now } ?? true }.keys.sorted()
+      var unlinked: [Step] = []
+      var linked: [String: [String]] = [:]
+      for name in due {
+        let (before, after) = (state.made.target(of: name), state.root(of: name))
+        guard before != (after == name ? name : state.made.target(of: after)) else {
+          state.waiting[name] = nil
+          continue
+        }
+        if before != name { unlinked.append(.unlink([name])) }
+        if after != name { linked[after, default: []].append(name) }
+      }
+      let links = linked.sorted { $0.key < $1.key }.flatMap { target, names in
+        stride(from: 0, to: names.count, by: RoomCommand.Limits.links - 1).map { start in
+          Step.link([target] + names[start...].prefix(RoomCommand.Limits.links - 1))
+        }
+      }
+      return unlinked + links
+    }
+  }
+
+  func postpone(_ names: [String], until time: APITime) {
+    state.withLock { state in
+      for name in names where state.waiting[name] != nil { state.waiting[name] = .some(time) }
+    }
+  }
+
+  /// Linked names whose rooms have ended.
+  func ended(at now: APITime) -> [String] {
+    state.withLock { state in
+      guard !state.ended.isEmpty else { return [] }
+      state.ended = state.ended.filter { state.stored[$0.key] != nil }
+      return state.ended.filter { $0.value.map { $0 <= now } ?? true }.keys.sorted()
+    }
+  }
+
+  func postponeEnd(_ name: String, until time: APITime) {
+    state.withLock { if $0.ended[name] != nil { $0.ended[name] = .some(time) } }
+  }
+}
