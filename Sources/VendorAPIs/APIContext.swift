@@ -75,6 +75,10 @@ package struct APISettings: Sendable, Equatable {
   package var eventsPerParticipant = 1_000
   /// Participants of a stage's session of which only refusals are kept. A join may name any id before it is refused.
   package var refusedPerSession = 1_000
+  /// Rooms of VideoSDK that no back end has made, and participants of their sessions, whose history is kept for each API key. Apps name
+  /// such rooms as they like.
+  package var unmadeRoomsPerKey = 1_000
+  package var unmadeVisitsPerKey = 10_000
   /// Recordings that are listed for each room of VideoSDK.
   package var recordingsPerRoom = 1_000
   /// Seconds for which the history of a stage or room is kept.

@@ -176,6 +176,51 @@ import Testing
     #expect(try await storedKeys(calls, "videosdk/session/").count == 3)
   }
 
+  private func happen(_ calls: VideoSDKCalls, _ room: String, _ id: String, _ change: RoomEvent.Change) async {
+    calls.harness.apis.observe(RoomEvent(room: room, epoch: "e", participant: id, issuer: "vsdk-key", change))
+    await calls.harness.apis.settle()
+  }
+
+  @Test func historyOfRoomsThatNoBackEndHasMadeIsBounded() async throws {
+    let calls = try calls { ($0.unmadeRoomsPerKey, $0.unmadeVisitsPerKey) = (3, 30) }
+    let made = try await calls.makeRoom().roomId
+    func visit(_ room: String, _ id: String) async {
+      await happen(calls, room, id, .joined(Participant(id: id, name: id)))
+      await happen(calls, room, id, .left(.left))
+    }
+    for number in 0..<10 { await visit("room\(number)", "ana") }
+    #expect(try await calls.sessions().data.map(\.roomId).sorted() == ["room0", "room1", "room2"])
+    for number in 0..<100 { await visit("room0", "p\(number)") }
+    #expect(try await calls.sessions("?roomId=room0").pageInfo.total == 10)
+    #expect(try await storedKeys(calls, "videosdk/session/").count == 12)
+    for number in 0..<100 { await visit("room1", "q\(number)") }
+    await happen(calls, "room2", "keeper", .joined(Participant(id: "keeper", name: "")))
+    for number in 0..<100 { await visit("room2", "r\(number)") }
+    #expect(try await storedKeys(calls, "videosdk/visit/").count == 30)
+    for number in 0..<40 { await visit(made, "p\(number)") }
+    #expect(try await storedKeys(calls, "videosdk/visit/").count == 70, "rooms of the back end are not counted")
+    calls.harness.advance(seconds: 7 * 24 * 60 * 60)
+    await calls.harness.apis.handleTimeout()
+    await visit("another", "ana")
+    #expect(try await calls.sessions("?roomId=another").pageInfo.total == 1, "there is space again")
+    #expect(try await calls.sessions("?roomId=room0").pageInfo.total == 0)
+    #expect(try await calls.sessions("?roomId=\(made)").pageInfo.total == 40)
+  }
+
+  @Test func sessionWithoutHistoryIsEndedByTheBackEnd() async throws {
+    let calls = try calls { $0.unmadeRoomsPerKey = 0 }
+    await happen(calls, "tea", "ana", .joined(Participant(id: "ana", name: "")))
+    #expect(try await calls.sessions().data.isEmpty)
+    #expect(
+      try await calls.send("POST", "/v2/sessions/participants/remove", #"{"roomId":"tea","participantId":"ana"}"#)
+        .status == 200)
+    let ended = try await calls.call("POST", "/v2/sessions/end", #"{"roomId":"tea"}"#, as: Session.self)
+    #expect(ended.status == "ended" && ended.roomId == "tea")
+    #expect(calls.harness.takeCommands().map(\.command) == [.remove("ana", room: "tea"), .close(room: "tea")])
+    await happen(calls, "tea", "ana", .left(.roomClosedByService))
+    #expect(try await storedKeys(calls, "videosdk/").isEmpty)
+  }
+
   @Test func staysBeyondTheLimitDropTheOldest() async throws {
     let calls = try calls { $0.eventsPerParticipant = 2 }
     let room = try await calls.makeRoom().roomId

@@ -26,10 +26,26 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
   let context: APIContext
   /// Begins the keys of the entities, as `ivs`.
   let prefix: String
+  /// Sessions that are kept for each room.
+  let sessionsPerRoom: Int
+  private let seconds: Int64
+
+  /// - Parameters:
+  ///   - sessionsPerRoom: at most so many, and at most those of the settings; nil: those of the settings.
+  ///   - seconds: for which history is kept at most, as well.
+  init(context: APIContext, prefix: String, sessionsPerRoom: Int? = nil, seconds: Int64? = nil) {
+    (self.context, self.prefix) = (context, prefix)
+    let settings = context.settings
+    self.sessionsPerRoom = min(sessionsPerRoom ?? .max, settings.sessionsPerRoom)
+    self.seconds = min(seconds ?? .max, settings.historySeconds)
+  }
 
   // MARK: Keys. A place is the part of a key that names a room: percent-encoded names between slashes.
 
   func sessionsKey(_ place: String) -> String { "\(prefix)/sessions/\(place)" }
+
+  /// Begins the keys of all participants of rooms whose places begin with a text.
+  func visitPrefix(ofPlaces beginning: String) -> String { "\(prefix)/visit/\(beginning)" }
 
   func visitPrefix(_ place: String, session: String) -> String {
     "\(prefix)/visit/\(place)/\(PercentEncoding.encode(session))/"
@@ -39,7 +55,7 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
     visitPrefix(place, session: session) + PercentEncoding.encode(participant)
   }
 
-  func expiry(at now: APITime) -> APITime { now.adding(seconds: context.settings.historySeconds) }
+  func expiry(at now: APITime) -> APITime { now.adding(seconds: seconds) }
 
   // MARK: Writing
 
@@ -60,8 +76,8 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
   @discardableResult
   func begin(_ session: String, of place: String, at now: APITime) async -> [String] {
     let key = sessionsKey(place)
-    let limit = context.settings.sessionsPerRoom
-    let oldest = now.adding(seconds: -context.settings.historySeconds)
+    let limit = sessionsPerRoom
+    let oldest = now.adding(seconds: -seconds)
     var dropped: [String] = []
     await record { () throws(RegistryError) in
       _ = try await context.registry.create(key, RoomSessions(), expiry: expiry(at: now))

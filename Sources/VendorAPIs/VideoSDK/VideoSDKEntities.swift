@@ -74,15 +74,23 @@ struct VideoSDKOutput: Codable, Sendable, Equatable {
 struct VideoSDKSessionPlace: Codable, Sendable, Equatable {
   var roomID: String
   var apiKey: String
+  /// Whether no back end has made the room; nil: one has.
+  var unmade: Bool?
 
   static func key(session: String) -> String { "videosdk/session/" + PercentEncoding.encode(session) }
 
-  /// The room in the keys of its history.
-  static func place(_ roomID: String, apiKey: String) -> String {
-    "\(PercentEncoding.encode(apiKey))/\(PercentEncoding.encode(roomID))"
-  }
+  /// Begins the places of an API key's rooms.
+  static func beginning(apiKey: String) -> String { PercentEncoding.encode(apiKey) + "/" }
 
-  var place: String { Self.place(roomID, apiKey: apiKey) }
+  /// Begins those of its rooms that no back end has made, apart from the others so that they can be counted. No encoded name is “+”.
+  static func beginning(unmadeOf apiKey: String) -> String { beginning(apiKey: apiKey) + "+/" }
+
+  var isUnmade: Bool { unmade == true }
+
+  /// The room in the keys of its history.
+  var place: String {
+    (isUnmade ? Self.beginning(unmadeOf: apiKey) : Self.beginning(apiKey: apiKey)) + PercentEncoding.encode(roomID)
+  }
 }
 
 /// A participant of one session.

@@ -20,8 +20,12 @@ extension VideoSDKAPI {
 
   private func joined(_ id: String, _ name: String, _ roomID: String, _ apiKey: String, at now: APITime) async {
     let new = makeID()
+    let place = place(of: roomID, apiKey)
+    let history = history(of: place)
+    let isRecorded = live.live(roomID) == nil ? await hasSpace(for: place) : true
     let current = live.withLive(roomID) { live -> VideoSDKLiveRooms.Live? in
-      var current = live ?? VideoSDKLiveRooms.Live(session: new, apiKey: apiKey, start: now)
+      var current =
+        live ?? VideoSDKLiveRooms.Live(session: new, apiKey: apiKey, start: now, isRecorded: isRecorded)
       guard current.apiKey == apiKey else { return nil }
       current.order += 1
       current.participants.insert(id)
@@ -29,8 +33,7 @@ extension VideoSDKAPI {
       return current
     }
     guard let current else { return }
-    let place = VideoSDKSessionPlace(roomID: roomID, apiKey: apiKey)
-    if current.session == new {
+    if current.session == new, isRecorded {
       await history.record { () throws(RegistryError) in
         _ = try await context.registry.create(
           VideoSDKSessionPlace.key(session: new), place, expiry: history.expiry(at: now))
@@ -41,15 +44,41 @@ extension VideoSDKAPI {
         }
       }
     }
-    let limit = context.settings.eventsPerParticipant
-    let visit = VideoSDKVisit(id: id, name: name, order: current.order)
-    await history.change(id, in: current.session, of: place.place, at: now, new: visit) { visit in
-      if let last = visit.stays.last, last.end == nil { return false }
-      visit.stays.append(.init(start: now))
-      visit.stays.removeFirst(max(visit.stays.count - limit, 0))
-      return true
+    if current.isRecorded {
+      let limit = min(context.settings.eventsPerParticipant, place.isUnmade ? 100 : .max)
+      let visit = VideoSDKVisit(id: id, name: name, order: current.order)
+      let isFull = await hasSpaceForVisit(in: place) == false
+      await history.change(id, in: current.session, of: place.place, at: now, new: isFull ? nil : visit) { visit in
+        if let last = visit.stays.last, last.end == nil { return false }
+        visit.stays.append(.init(start: now))
+        visit.stays.removeFirst(max(visit.stays.count - limit, 0))
+        return true
+      }
     }
     if current.session == new { await autoStart(roomID, apiKey) }
+  }
+
+  /// Whether the history of a room that has no session now may be written. A back end makes as many rooms as it likes, but apps name
+  /// rooms that no back end has made.
+  private func hasSpace(for place: VideoSDKSessionPlace) async -> Bool {
+    guard place.isUnmade else { return true }
+    let limit = context.settings.unmadeRoomsPerKey
+    do throws(RegistryError) {
+      let key = history.sessionsKey(place.place)
+      guard try await context.registry.store.get(key) == nil else { return true }
+      let prefix = history.sessionsKey(VideoSDKSessionPlace.beginning(unmadeOf: place.apiKey))
+      guard try await context.registry.store.count(prefix: prefix, limit: limit) >= limit else { return true }
+    } catch { return true }
+    context.log(
+      "the history of room \(LogText(place.roomID)) is not kept: of rooms that no back end has made, \(limit) are")
+    return false
+  }
+
+  private func hasSpaceForVisit(in place: VideoSDKSessionPlace) async -> Bool {
+    guard place.isUnmade else { return true }
+    let limit = context.settings.unmadeVisitsPerKey
+    let prefix = history.visitPrefix(ofPlaces: VideoSDKSessionPlace.beginning(unmadeOf: place.apiKey))
+    return ((try? await context.registry.store.count(prefix: prefix, limit: limit)) ?? 0) < limit
   }
 
   private func left(_ event: RoomEvent, at now: APITime) async {
@@ -60,16 +89,19 @@ extension VideoSDKAPI {
       return (current, isLast)
     }
     guard let (current, isLast) = ended else { return }
-    let place = VideoSDKSessionPlace.place(event.room, apiKey: current.apiKey)
-    await history.change(event.participant, in: current.session, of: place, at: now) { visit in
-      guard let last = visit.stays.indices.last, visit.stays[last].end == nil else { return false }
-      visit.stays[last].end = now
-      return true
+    let place = place(of: event.room, current.apiKey)
+    let history = history(of: place)
+    if current.isRecorded {
+      await history.change(event.participant, in: current.session, of: place.place, at: now) { visit in
+        guard let last = visit.stays.indices.last, visit.stays[last].end == nil else { return false }
+        visit.stays[last].end = now
+        return true
+      }
     }
     guard isLast else { return }
     // The recorder may have said nothing to a back end's request.
     live.withRecording(event.room) { if $0?.key == nil { $0 = nil } }
-    await history.end(current.session, of: place, at: now)
+    if current.isRecorded { await history.end(current.session, of: place.place, at: now) }
   }
 
   /// Starts what starts with each session of the room.

@@ -9,6 +9,8 @@ final class VideoSDKLiveRooms: Sendable {
     var session: String
     var apiKey: String
     var start: APITime
+    /// Whether its history is written: that of rooms that no back end has made is bounded.
+    var isRecorded = true
     /// Participants that have been in the session.
     var order = 0
     var participants: Set<Participant.ID> = []

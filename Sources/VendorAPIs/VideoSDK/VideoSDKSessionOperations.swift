@@ -3,6 +3,16 @@ import KoineRouter
 extension VideoSDKAPI {
   var history: SessionHistory<VideoSDKVisit> { SessionHistory(context: context, prefix: "videosdk") }
 
+  /// Of rooms that no back end has made, less is kept, as apps name them as they like.
+  func history(of place: VideoSDKSessionPlace) -> SessionHistory<VideoSDKVisit> {
+    guard place.isUnmade else { return history }
+    return SessionHistory(context: context, prefix: "videosdk", sessionsPerRoom: 10, seconds: 7 * 24 * 60 * 60)
+  }
+
+  func place(of roomID: String, _ apiKey: String) -> VideoSDKSessionPlace {
+    VideoSDKSessionPlace(roomID: roomID, apiKey: apiKey, unmade: live.apiKey(ofRoom: roomID) == nil ? true : nil)
+  }
+
   /// The session that is on in a room, of an API key.
   private func liveSession(_ roomID: String, _ apiKey: String) -> String? {
     live.live(roomID).flatMap { $0.apiKey == apiKey ? $0.session : nil }
@@ -59,8 +69,7 @@ extension VideoSDKAPI {
     // The user of an API key is the key itself.
     let isOwn = request.parameter("userId").map { $0 == caller.apiKey } ?? true
     let places =
-      roomID.map { VideoSDKSessionPlace.place($0, apiKey: caller.apiKey) }
-      ?? PercentEncoding.encode(caller.apiKey) + "/"
+      roomID.map { place(of: $0, caller.apiKey).place } ?? VideoSDKSessionPlace.beginning(apiKey: caller.apiKey)
     typealias Kept = (place: String, session: RoomSessions.Session)
     let kept = try await stored { [roomID] () throws(RegistryError) -> [Kept] in
       guard roomID == nil else {
@@ -79,7 +88,7 @@ extension VideoSDKAPI {
     let (info, shown) = try page(newestFirst, request)
     var answers: [VideoSDKSessionAnswer] = []
     for (path, session) in shown {
-      let place = VideoSDKSessionPlace(roomID: Self.room(ofPlace: path) ?? "", apiKey: caller.apiKey)
+      let place = place(of: Self.room(ofPlace: path) ?? "", caller.apiKey)
       answers.append(answer(session, in: place, try await visits(session.id, in: place), request))
     }
     return VideoSDKPage(pageInfo: info, data: answers)
@@ -138,7 +147,14 @@ extension VideoSDKAPI {
     _ body: VideoSDKRequest, _ request: APIRequest, for caller: VideoSDKCaller
   ) async throws(VideoSDKError) -> VideoSDKSessionAnswer {
     let (roomID, id) = try await ongoing(body, caller)
-    var (session, place) = try await find(id, of: caller)
+    let ongoing = live.live(roomID).flatMap { $0.session == id ? $0 : nil }
+    var (session, place): (RoomSessions.Session, VideoSDKSessionPlace)
+    if let ongoing, !ongoing.isRecorded {
+      session = RoomSessions.Session(id: id, start: ongoing.start)
+      place = self.place(of: roomID, caller.apiKey)
+    } else {
+      (session, place) = try await find(id, of: caller)
+    }
     let result = await context.execute(.close(room: roomID), for: caller.apiKey, reason: "end session")
     if case .failure(let error) = result { throw VideoSDKError(404, error.message) }
     // The rooms report the end a moment later.
