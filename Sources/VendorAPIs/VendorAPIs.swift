@@ -61,9 +61,9 @@ package final class VendorAPIs: APIService {
     self.webhooks = webhooks
     let videoSDK = services.lazy.compactMap { $0 as? VideoSDKAPI }.first
     events = RoomEventQueue { event, time in
-      let before = videoSDK?.ongoingSession(in: event.room)
+      let before = videoSDK?.presence(in: event)
       for service in services { await service.observe(event, at: time) }
-      await webhooks.observe(event, before: before, after: videoSDK?.ongoingSession(in: event.room), at: time)
+      await webhooks.observe(event, before: before, after: videoSDK?.presence(in: event), at: time)
     }
     let rules = rules
     for service in services { service.accessChanged(configuration.access) }

@@ -313,6 +313,64 @@ import Testing
     #expect(sent.allSatisfy { $0.webhook == nil && $0.signature != nil })
   }
 
+  /// As many joins as leaves of each participant, with the same names, and in this order.
+  private func joinsAndLeaves(_ sent: [BackEndEvent]) throws -> [String] {
+    try sent.map { event in
+      let body = try JSONCodec.decode(Webhook.self, from: event.body)
+      return [event.name, body.data.participantId, body.data.participantName].compactMap { $0 }.joined(separator: " ")
+    }
+  }
+
+  @Test func participantsOfNoAPIKeyHaveNoEventsInTheSessionOfOne() async throws {
+    let harness = try APIHarness(events: [.videosdk])
+    func happen(_ id: String, _ issuer: String?, _ change: RoomEvent.Change) async {
+      harness.apis.observe(RoomEvent(room: "tea", epoch: "e", participant: id, issuer: issuer, change))
+      await harness.apis.settle()
+    }
+    func join(_ id: String, _ issuer: String?) async {
+      await happen(id, issuer, .joined(Participant(id: id, name: "N" + id)))
+    }
+    // A guest before, one during and one after the session.
+    await join("gil", nil)
+    await join("ana", "vsdk-key")
+    await join("hal", nil)
+    await join("ben", "vsdk-key")
+    await happen("hal", nil, .left(.left))
+    await happen("ana", "vsdk-key", .left(.left))
+    // The same id, now of a guest, and of another key.
+    await join("ana", nil)
+    await join("eve", "vsdk-other")
+    await happen("ana", nil, .left(.left))
+    await happen("ben", "vsdk-key", .left(.lost))
+    await happen("gil", nil, .left(.left))
+    await happen("eve", "vsdk-other", .left(.left))
+    #expect(
+      try joinsAndLeaves(take(harness)) == [
+        "session-started", "participant-joined ana Nana", "participant-joined ben Nben", "participant-left ana Nana",
+        "participant-left ben Nben", "session-ended",
+      ])
+    // No name is kept: the next participants of the same ids are others.
+    await happen("ben", "vsdk-key", .left(.left))
+    await happen("gil", nil, .left(.left))
+    #expect(take(harness).isEmpty)
+  }
+
+  @Test func participantThatMovesToAnotherDeviceHasAsManyJoinsAsLeaves() async throws {
+    let harness = try APIHarness()
+    let room = try await call(harness, "POST", "/v2/rooms", Self.hook).decoded(Room.self).roomId
+    await join(harness, room, "ana")
+    await join(harness, room, "ben")
+    await happen(harness, room, "ana", .left(.duplicate))
+    await join(harness, room, "ana")
+    await join(harness, room, "ana")
+    for id in ["ana", "ben"] { await happen(harness, room, id, .left(.roomClosedByService)) }
+    #expect(
+      try joinsAndLeaves(take(harness)).map { String($0.prefix { $0 != "N" }) } == [
+        "session-started", "participant-joined ana ", "participant-joined ben ", "participant-left ana ",
+        "participant-joined ana ", "participant-left ana ", "participant-left ben ", "session-ended",
+      ])
+  }
+
   @Test(arguments: [
     #"{"endPoint":"ftp://one.example/"}"#, #"{"endPoint":"http://me@one.example/"}"#, #"{"events":["*"]}"#,
     #"{"endPoint":"http://one.example/\#(String(repeating: "a", count: 500))"}"#,

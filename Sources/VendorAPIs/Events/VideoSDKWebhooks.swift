@@ -95,32 +95,36 @@ final class VideoSDKWebhooks: Sendable {
     var start: APITime
   }
 
-  /// Sends what an event means for sessions and participants.
+  /// The session of a room, and whether the participant of an event is in it. Participants without the session's API key may be in the
+  /// same room.
+  struct Presence: Sendable, Equatable {
+    var session: Session
+    var hasParticipant: Bool
+  }
+
+  /// Sends what an event means for sessions and participants. Each `participant-joined` is followed by a `participant-left` of the same
+  /// session, and participants of other API keys have neither.
   /// - Parameters:
   ///   - before: the session that was on before the event.
   ///   - after: the session that is on after it.
-  func observe(_ event: RoomEvent, before: Session?, after: Session?, at now: APITime) async {
-    guard before != nil || after != nil else {
-      // A session ends with the last participant of its API key. Others may leave later.
-      if case .left = event.change { _ = removeName(event) }
-      return
-    }
+  func observe(_ event: RoomEvent, before: Presence?, after: Presence?, at now: APITime) async {
     switch event.change {
     case .joined(let participant):
+      guard let after, after.hasParticipant, before?.hasParticipant != true else { return }
       state.withLock { $0.names[event.room, default: [:]][participant.id] = participant.name }
-      guard let after else { return }
-      if before != after { await send("session-started", after, event.room) { SessionData(after, event.room) } }
-      await send("participant-joined", after, event.room) {
-        ParticipantData(after, event.room, participant.id, participant.name)
+      let session = after.session
+      if before == nil { await send("session-started", session, event.room) { SessionData(session, event.room) } }
+      await send("participant-joined", session, event.room) {
+        ParticipantData(session, event.room, participant.id, participant.name)
       }
     case .left:
-      let name = removeName(event)
-      guard let before, let name else { return }
-      await send("participant-left", before, event.room) {
-        ParticipantData(before, event.room, event.participant, name)
+      guard let before, before.hasParticipant else { return }
+      let (name, session) = (removeName(event) ?? "", before.session)
+      await send("participant-left", session, event.room) {
+        ParticipantData(session, event.room, event.participant, name)
       }
-      if after != before {
-        await send("session-ended", before, event.room) { SessionData(before, event.room, end: now) }
+      if after == nil {
+        await send("session-ended", session, event.room) { SessionData(session, event.room, end: now) }
       }
     case .published, .subscribed, .refused, .renewed, .recorder: break
     }
@@ -208,8 +212,12 @@ struct VideoSDKWebhook: Codable, Sendable, Equatable {
 }
 
 extension VideoSDKAPI {
-  /// The session that is on in a room; nil: nobody is in the room, or no back end has made it.
-  func ongoingSession(in room: String) -> VideoSDKWebhooks.Session? {
-    live.live(room).map { VideoSDKWebhooks.Session(id: $0.session, start: $0.start) }
+  /// The session that is on in the room of an event; nil: there is none, as no participant of an API key is in the room.
+  func presence(in event: RoomEvent) -> VideoSDKWebhooks.Presence? {
+    live.live(event.room).map { live in
+      .init(
+        session: .init(id: live.session, start: live.start),
+        hasParticipant: live.participants.contains(event.participant))
+    }
   }
 }
