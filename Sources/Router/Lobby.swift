@@ -18,6 +18,15 @@ struct Lobby {
 
     /// The waiting participant as it is announced to the participants that may admit it.
     var participant: Participant { Participant(join, id: id, grants) }
+
+    /// Whether this knock and a participant that has come, or comes, by a name of the room are of two accounts that use the same name.
+    /// The two do not know of each other. Rooms that are linked have several names, and their participants meet on purpose.
+    func isApart(from issuer: String?, at name: String) -> Bool {
+      guard join.room == name, let issuer, let own = grants.issuer else { return false }
+      return own != issuer
+    }
+
+    func isApart(from member: Member) -> Bool { isApart(from: member.grants.issuer, at: member.entrance) }
   }
 
   /// Where a participant waits, for a room's snapshot.
@@ -62,13 +71,20 @@ struct Lobby {
 
   func knocks(at room: String) -> [Knock] { knocks.filter { $0.room == room } }
 
-  /// The waiting participant of that id.
-  func knock(of id: String, at room: String) -> Knock? { knocks.first { $0.room == room && $0.id == id } }
+  /// The waiting participant of that id as a new one with these grants finds it: without those of other accounts.
+  func knock(of id: String, at room: String, for join: Join, _ grants: Grants) -> Knock? {
+    knocks.first { $0.room == room && $0.id == id && !$0.isApart(from: grants.issuer, at: join.room) }
+  }
 
-  /// - Parameter number: the number of the knock; nil: any knock under the id.
-  mutating func remove(_ id: String, number: Int?, at room: String) -> Knock? {
-    knocks.firstIndex { $0.room == room && $0.id == id && (number ?? $0.number) == $0.number }
-      .map { knocks.remove(at: $0) }
+  /// - Parameters:
+  ///   - number: the number of the knock; nil: any knock under the id.
+  ///   - member: the participant that answers it. It does not find the knocks of other accounts.
+  mutating func remove(_ id: String, number: Int?, for member: Member) -> Knock? {
+    knocks.firstIndex { knock in
+      knock.room == member.room.name && knock.id == id && (number ?? knock.number) == knock.number
+        && !knock.isApart(from: member)
+    }
+    .map { knocks.remove(at: $0) }
   }
 
   mutating func remove(_ client: ClientID) -> Knock? {

@@ -25,13 +25,13 @@ extension Router {
       guard broadcastLimiter(of: client, at: now).spend(bytes: knock.participant.writtenSize, at: now) else {
         return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: client.id)
       }
-      if let older = lobby.knock(of: id, at: place), let waiting = clients[older.client] {
+      if let older = lobby.knock(of: id, at: place, for: join, grants), let waiting = clients[older.client] {
         stopWaiting(waiting)
         outbox.post(.ended(.duplicate), to: waiting.id)
       }
       lobby.add(knock)
       outbox.post(.waiting, to: client.id)
-      tellDeciders(.knock(knock.participant, number: knock.number), in: place)
+      tellDeciders(.knock(knock.participant, number: knock.number), of: knock)
     }
   }
 
@@ -74,7 +74,7 @@ extension Router {
   }
 
   private func postKnocks(to member: Member) {
-    for knock in lobby.knocks(at: member.room.name) {
+    for knock in lobby.knocks(at: member.room.name) where !knock.isApart(from: member) {
       outbox.post(.knock(knock.participant, number: knock.number), to: member.client)
     }
   }
@@ -84,7 +84,7 @@ extension Router {
   func updateKnocks(of member: Member, couldAdmit: Bool) {
     guard couldAdmit != member.grants.canAdmit else { return }
     guard couldAdmit else { return postKnocks(to: member) }
-    for knock in lobby.knocks(at: member.room.name) {
+    for knock in lobby.knocks(at: member.room.name) where !knock.isApart(from: member) {
       outbox.post(.knockEnded(participant: knock.id, admitted: nil, number: knock.number), to: member.client)
     }
   }
@@ -98,23 +98,22 @@ extension Router {
 
   // MARK: Lobby
 
-  private func tellDeciders(_ message: ServerMessage, in room: String) {
-    let deciders = (rooms[room]?.members ?? []).filter(\.grants.canAdmit)
+  private func tellDeciders(_ message: ServerMessage, of knock: Lobby.Knock) {
+    let deciders = (rooms[knock.room]?.members ?? []).filter { $0.grants.canAdmit && !knock.isApart(from: $0) }
     outbox.post(message, to: deciders.compactMap(\.client))
   }
 
   func stopWaiting(_ client: Client) {
     guard let knock = lobby.remove(client.id) else { return }
-    tellDeciders(.knockEnded(participant: knock.id, admitted: nil, number: knock.number), in: knock.room)
+    tellDeciders(.knockEnded(participant: knock.id, admitted: nil, number: knock.number), of: knock)
   }
 
   func answerKnock(of id: String, number: Int?, _ admitted: Bool, by member: Member, at now: Tick) {
-    let room = member.room.name
     guard member.grants.canAdmit else {
       return outbox.post(
         .failed(request: nil, Failure(.forbidden, "not allowed to let others in")), to: member.client)
     }
-    guard let knock = lobby.remove(id, number: number, at: room) else {
+    guard let knock = lobby.remove(id, number: number, for: member) else {
       return outbox.post(
         .failed(request: nil, Failure(.unknownParticipant, "no participant “\(id)” waits")), to: member.client)
     }
@@ -123,7 +122,7 @@ extension Router {
       ? grants(toAdmit: knock, at: now) : .failure(Failure(.denied, "a participant in the room denied admission"))
     // A participant that was to be admitted and cannot enter has not been admitted.
     let outcome = if case .success = answer { true } else { admitted ? nil : false }
-    tellDeciders(.knockEnded(participant: id, admitted: outcome, number: knock.number), in: room)
+    tellDeciders(.knockEnded(participant: id, admitted: outcome, number: knock.number), of: knock)
     guard let client = clients[knock.client] else { return }
     switch answer {
     case .success(let grants): enter(knock.join, id: id, grants, on: client, at: now)
@@ -171,7 +170,11 @@ extension Router {
       return .failure(Failure(.forbidden, "“\(name)” is the name of a service"))
     }
     if let failure = takenName(for: join, grants) { return .failure(failure) }
-    if grants.mustAsk, lobby.knocks(at: rooms.name(of: join.room)).count >= configuration.limits.lobby {
+    // Those of other accounts are not in the way.
+    let waiting = lobby.knocks(at: rooms.name(of: join.room)).lazy.filter {
+      !$0.isApart(from: grants.issuer, at: join.room)
+    }
+    if grants.mustAsk, waiting.count >= configuration.limits.lobby {
       return .failure(Failure(.roomFull, "no more than \(configuration.limits.lobby) wait at a time"))
     }
     if let failure = lackOfRoom(for: grants.participantID ?? join.participantID, join, grants) {
@@ -195,7 +198,7 @@ extension Router {
     if grants.participantID == nil, let member = rooms[join.room]?.roster.known(id), !member.isSame(as: join) {
       return Roster.namesake(id, "is in the room")
     }
-    guard let knock = lobby.knock(of: id, at: rooms.name(of: join.room)) else { return nil }
+    guard let knock = lobby.knock(of: id, at: rooms.name(of: join.room), for: join, grants) else { return nil }
     let isSame = join.resumptionKey != nil && clients[knock.client]?.resumptionKey == join.resumptionKey
     return isSame || grants.names(id, insteadOf: knock.grants) ? nil : Roster.namesake(id, "waits already")
   }

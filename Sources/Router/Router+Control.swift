@@ -35,7 +35,8 @@ extension Router: RoomControl {
     case .remove(let id, let asked, let ending):
       let reason = ending.endReason(by: origin, note: note)
       let name = rooms.name(of: asked)
-      if let knock = lobby.knock(of: id, at: name), rooms[name]?.member(id) == nil {
+      let knock = lobby.knocks(at: name).first { $0.id == id && $0.isReached(by: origin, asking: asked) }
+      if let knock, rooms[name]?.member(id) == nil {
         endWaiting(knock, reason)
         break
       }
@@ -209,6 +210,13 @@ extension Router: RoomControl {
       isConnected: member.isConnected,
       isReachable: member.client.flatMap { clients[$0]?.isReachable } == true,
       seconds: (now - member.joined).inSeconds)
+  }
+}
+
+extension Lobby.Knock {
+  /// A back end reaches only participants that wait by its own name of the room, with a credential of its own.
+  fileprivate func isReached(by origin: CommandOrigin, asking asked: String) -> Bool {
+    origin.kind != .vendorAPI || (join.room == asked && (grants.issuer ?? origin.subject) == origin.subject)
   }
 }
 

@@ -135,6 +135,79 @@ import Testing
     #expect(seen.withLock { $0 } == [nil, ["1"], nil])
   }
 
+  /// Credentials are an issuer, and `?` for a participant that has to wait. “” is a credential of the server's own.
+  private static let accounts = Authorization { join in
+    var grants = Grants.everything
+    let credential = join.credential ?? ""
+    grants.mustAsk = credential.hasSuffix("?")
+    let issuer = credential.filter { $0 != "?" }
+    grants.issuer = issuer.isEmpty ? nil : issuer
+    return .success(grants)
+  }
+
+  private func enter(_ room: String, _ id: String, _ credential: String, in world: World) throws -> Client {
+    let client = try world.makeClient()
+    client.join(room, as: id, credential: credential)
+    world.run(.milliseconds(300))
+    return client
+  }
+
+  private func knocks(of client: Client) -> [String] {
+    client.messages.compactMap { message in
+      switch message {
+      case .knock(let participant, _): participant.id
+      case .knockEnded(let id, _, _): "-" + id
+      default: nil
+      }
+    }
+  }
+
+  @Test func knocksAreShownOnlyToModeratorsOfTheSameAccount() throws {
+    let world = try World {
+      $0.authorization = Self.accounts
+      $0.limits.lobby = 3
+    }
+    let gil = try enter("tea", "gil", "?", in: world)
+    let eve = try enter("tea", "eve", "2?", in: world)
+    let zoe = try enter("tea", "zoe", "2?", in: world)
+    #expect(eve.messages.last == .waiting && zoe.messages.last == .waiting)
+    let ana = try enter("tea", "ana", "1", in: world)
+    // The same id as a participant of the other account, whose knocks do not fill the lobby either.
+    let ben = try enter("tea", "eve", "1?", in: world)
+    #expect(ben.messages.last == .waiting && gil.messages.last == .waiting && eve.messages.last == .waiting)
+    #expect(knocks(of: ana) == ["gil", "eve"])
+    ana.send(.answerKnock(participant: "zoe", admitted: true, number: nil))
+    world.run(.milliseconds(100))
+    #expect(ana.messages.last?.code == .unknownParticipant)
+    zoe.send(.leave(reason: nil))
+    ana.send(.answerKnock(participant: "eve", admitted: false, number: nil))
+    world.run(.milliseconds(300))
+    #expect(ben.messages.last?.code == .denied && eve.messages.last == .waiting, "the other “eve” waits")
+    #expect(knocks(of: ana) == ["gil", "eve", "-eve"])
+    // A moderator of no account may admit everyone.
+    let server = try enter("tea", "mod", "", in: world)
+    #expect(Set(knocks(of: server)) == ["eve", "gil"])
+  }
+
+  @Test func backEndRemovesWaitingParticipantsOfItsOwnAccountOnly() throws {
+    let world = try World { $0.authorization = Self.accounts }
+    let eve = try enter("tea", "eve", "2?", in: world)
+    func remove(by key: String) -> Result<RoomAnswer, RoomControlError> {
+      world.router.execute(RoomRequest(.remove("eve", room: "tea"), by: CommandOrigin(.vendorAPI, key)), at: world.now)
+    }
+    #expect(throws: RoomControlError.self) { try remove(by: "1").get() }
+    #expect(eve.messages.last == .waiting)
+    #expect(remove(by: "2") == .success(.done))
+  }
+
+  @Test func moderatorsOfLinkedNamesSeeTheKnocksOfAll() throws {
+    let world = try World { $0.authorization = Self.accounts }
+    #expect(execute(.link(["tea", "stage"]), in: world) == .success(.done))
+    let ana = try enter("tea", "ana", "1", in: world)
+    _ = try enter("stage", "eve", "2?", in: world)
+    #expect(knocks(of: ana) == ["eve"])
+  }
+
   @Test func renewalWithACredentialForAnotherRoomOrOfAnotherIssuerIsRefused() throws {
     let world = try World {
       $0.authorization = Authorization { join in
