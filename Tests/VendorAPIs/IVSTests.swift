@@ -162,6 +162,16 @@ import Testing
     let second: Stages = try await call("ListStages", #"{"maxResults":3,"nextToken":"\#(token)"}"#)
     #expect(second.stages.map(\.arn) == Array(arns[3...]))
     #expect(second.nextToken == nil)
+    // A token of another list, as of another region, and one that no list has given.
+    for (operation, region, token) in [
+      ("ListStages", "eu-west-1", token), ("ListPublicKeys", "us-east-1", token),
+      ("ListStages", "us-east-1", id(arns[0])), ("ListStages", "us-east-1", "other_0123456789abcdef"),
+    ] {
+      let answer = await harness.aws(
+        "POST", "/" + operation, #"{"nextToken":"\#(token)"}"#, service: "ivs", region: region)
+      #expect(
+        answer.status == 400 && answer.header("x-amzn-ErrorType") == "ValidationException", "\(operation) \(token)")
+    }
   }
 
   private func happen(_ stage: String, _ id: String, _ change: RoomEvent.Change) async {

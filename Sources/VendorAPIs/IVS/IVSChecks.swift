@@ -93,6 +93,20 @@ enum IVSChecks {
     return token
   }
 
+  /// The id behind which a page of a list begins.
+  /// - Parameter list: what the list has, of which account and region. A token of another list is refused.
+  static func nextToken(_ token: String?, of list: String) throws(AWSError) -> String? {
+    guard let token = try nextToken(token) else { return nil }
+    guard let cut = token.lastIndex(of: "_"), case let id = String(token[..<cut]), token == self.token(id, of: list)
+    else { throw fail("nextToken is not one of this list") }
+    return id
+  }
+
+  /// The token for the page of a list that begins behind an id. It stays valid when what has the id is deleted.
+  static func token(_ id: String, of list: String) -> String {
+    "\(id)_" + Digest.hex(Array(Digest.sha256(Array("\(list)/\(id)".utf8)).prefix(8)))
+  }
+
   private static func isStorageARN(_ arn: String) -> Bool {
     let parts = arn.split(separator: ":", maxSplits: 5, omittingEmptySubsequences: false)
     let kind = "storage-configuration/"

@@ -63,7 +63,8 @@ extension IVSAPI {
 
   func listStages(_ page: IVSPage, for caller: AWSCaller) async throws(AWSError) -> IVSStageList {
     let limit = try IVSChecks.limit(page.maxResults)
-    var last = try IVSChecks.nextToken(page.nextToken).map(IVSStage.key)
+    let list = "stages/\(caller.account)/\(caller.region)"
+    var last = try IVSChecks.nextToken(page.nextToken, of: list).map(IVSStage.key)
     var found: [IVSStage] = []
     // Stages of other accounts and regions, and deleted ones, lie between.
     while found.count <= limit {
@@ -81,7 +82,7 @@ extension IVSAPI {
       stages: shown.map {
         .init(arn: $0.arn, name: $0.name, activeSessionId: live.session(of: $0.id), tags: $0.tags)
       },
-      nextToken: found.count > limit ? shown.last?.id : nil)
+      nextToken: found.count > limit ? shown.last.map { IVSChecks.token($0.id, of: list) } : nil)
   }
 
   func updateStage(
@@ -249,7 +250,8 @@ extension IVSAPI {
 
   func listKeys(_ page: IVSPage, for caller: AWSCaller) async throws(AWSError) -> IVSKeyList {
     let limit = try IVSChecks.limit(page.maxResults)
-    var last = try IVSChecks.nextToken(page.nextToken).map(IVSPublicKey.key)
+    let list = "keys/\(caller.account)/\(caller.region)"
+    var last = try IVSChecks.nextToken(page.nextToken, of: list).map(IVSPublicKey.key)
     var found: [IVSPublicKey] = []
     while found.count <= limit {
       let entries = try await stored { () throws(RegistryError) in
@@ -264,7 +266,7 @@ extension IVSAPI {
       publicKeys: shown.map {
         .init(arn: $0.arn, name: $0.name, publicKeyMaterial: nil, fingerprint: nil, tags: $0.tags)
       },
-      nextToken: found.count > limit ? shown.last?.id : nil)
+      nextToken: found.count > limit ? shown.last.map { IVSChecks.token($0.id, of: list) } : nil)
   }
 
   // MARK: Tags
