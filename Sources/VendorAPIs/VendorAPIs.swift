@@ -65,13 +65,16 @@ package final class VendorAPIs: APIService {
       for service in services { await service.observe(event, at: time) }
       await webhooks.observe(event, before: before, after: videoSDK?.presence(in: event), at: time)
     }
-    let rules = rules
     for service in services { service.accessChanged(configuration.access) }
-    rules.observeEnds { name in linkAPI.links.roomEnded(name) }
-    configuration.store.observe { change in
-      for service in services { service.apply(change, to: rules) }
-      webhooks.apply(change)
-    }
+    let links = linkAPI.links
+    rules.observeEnds { name in links.roomEnded(name) }
+    // The services hold the store, which must not hold them.
+    configuration.store.observe { [weak self] change in self?.apply(change) }
+  }
+
+  private func apply(_ change: RegistryChange) {
+    for service in services { service.apply(change, to: rules) }
+    webhooks.apply(change)
   }
 
   /// Reads what the store has into the rules. Its owner calls it once, before participants can join.
@@ -83,8 +86,7 @@ package final class VendorAPIs: APIService {
         let page = try await context.registry.store.list(prefix: prefix, after: last, limit: 1_000)
         for entry in page {
           let change = RegistryChange(key: entry.key, value: entry.value, version: entry.version)
-          for service in services { service.apply(change, to: rules) }
-          webhooks.apply(change)
+          apply(change)
         }
         guard page.count == 1_000 else { break }
         last = page.last?.key

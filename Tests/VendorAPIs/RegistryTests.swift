@@ -1,5 +1,6 @@
 import Foundation
 import KoineMedia
+import KoineRouter
 import Testing
 
 @testable import KoineVendorAPIs
@@ -17,6 +18,23 @@ import Testing
     case .memory: MemoryRegistry { time.withLock { $0 } }
     case .file: try FileRegistry(path: path) { time.withLock { $0 } }
     }
+  }
+
+  @Test func storeAndAPIsEndWithTheirOwner() async throws {
+    weak var weakStore: MemoryRegistry?
+    weak var weakAPIs: VendorAPIs?
+    do {
+      let now = APITime(milliseconds: 1_700_000_000_000)
+      let store = MemoryRegistry { now }
+      let apis = VendorAPIs(
+        .init(
+          store: store, access: .open, keys: try .makeTemporary(), clock: { now }, execute: { _ in .success(.done) }))
+      (weakStore, weakAPIs) = (store, apis)
+      try await apis.load()
+      await apis.settle()
+      #expect(weakStore != nil && weakAPIs != nil)
+    }
+    #expect(weakStore == nil && weakAPIs == nil)
   }
 
   /// Closes a registry in a file, so that it can be opened again.
