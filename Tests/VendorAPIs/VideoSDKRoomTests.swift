@@ -144,4 +144,18 @@ extension VideoSDKCalls {
   ) async throws -> Answer {
     try await call(method, target, body, by: key)
   }
+
+  /// A character may have many bytes: limits of what is kept are those of its bytes.
+  @Test func textsAreLimitedInBytes() async throws {
+    let calls = try VideoSDKCalls()
+    let family = "👨‍👩‍👧‍👦"
+    #expect(family.count == 1 && family.utf8.count == 25)
+    func status(_ member: String, _ text: String) async throws -> Int {
+      try await calls.send("POST", "/v2/rooms", #"{"\#(member)":"\#(text)"}"#).status
+    }
+    #expect(try await status("customRoomId", String(repeating: "é", count: 64)) == 200)
+    #expect(try await status("customRoomId", String(repeating: "é", count: 65)) == 400)
+    #expect(try await status("geoFence", String(repeating: family, count: 20)) == 200)
+    #expect(try await status("geoFence", String(repeating: family, count: 21)) == 400)
+  }
 }

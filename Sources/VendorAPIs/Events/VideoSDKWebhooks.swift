@@ -23,9 +23,16 @@ final class VideoSDKWebhooks: Sendable {
   }
 
   private let context: APIContext
+  private let makeKey: @Sendable () -> WebhookKey?
   private let state = Lock(State())
 
-  init(_ context: APIContext) { self.context = context }
+  /// - Parameter makeKey: makes a new key; nil if that fails.
+  init(_ context: APIContext, makeKey: @escaping @Sendable () -> WebhookKey? = WebhookKey.generate) {
+    (self.context, self.makeKey) = (context, makeKey)
+  }
+
+  /// Names of present participants that are kept, for tests.
+  var nameCount: Int { state.withLock { $0.names.values.reduce(0) { $0 + $1.count } } }
 
   // MARK: The key
 
@@ -50,7 +57,7 @@ final class VideoSDKWebhooks: Sendable {
     var stored = try await context.registry.read(StoredWebhookKey.self, StoredWebhookKey.key)?.value
     if stored == nil {
       // Kept until it is written: a registry that cannot be written must not have every request make another key.
-      guard let new = state.withLock({ $0.candidate }) ?? WebhookKey.generate() else {
+      guard let new = state.withLock({ $0.candidate }) ?? makeKey() else {
         throw .unavailable("no key for webhooks could be made")
       }
       state.withLock { $0.candidate = new }
