@@ -55,9 +55,6 @@ public final class EncodingOutput: RawBroadcastOutput {
   /// How many pictures and blocks of sound came while too much waited.
   public var dropped: Int { queue.dropped }
 
-  /// The bitrate with which video is encoded at present, in bit/s; nil before `start`.
-  public var videoBitrate: Int? { place.bitrate.withLock { $0 } }
-
   public func start(_ plan: BroadcastPlan) {
     _ = queue.add(0) { [place] in place.start(plan) }
   }
@@ -128,8 +125,6 @@ private final class CodedPlace: @unchecked Sendable {
   /// Nil: the bitrate stays.
   private var adaptation: LiveBitrate?
   private let begin = ContinuousClock.now
-  /// Of the video, in bit/s. Read from any thread.
-  let bitrate = Lock<Int?>(nil)
 
   init(
     _ url: URL, _ encoders: EncodingOutput.Encoders, _ interruption: Interruption, authorities: String?,
@@ -178,7 +173,6 @@ private final class CodedPlace: @unchecked Sendable {
   func start(_ plan: BroadcastPlan) {
     guard self.plan == nil, !isClosed else { return }
     self.plan = plan
-    bitrate.withLock { $0 = plan.hasVideo ? plan.bitrate : nil }
     if kind == .rtmp, plan.hasVideo, let limits = plan.bitrateLimits {
       adaptation = LiveBitrate(plan.bitrate, within: limits, increasesQuickly: plan.increasesBitrateQuickly)
     }
@@ -284,7 +278,6 @@ private final class CodedPlace: @unchecked Sendable {
       return
     }
     pictures.setBitrate(new)
-    bitrate.withLock { $0 = new }
   }
 
   private func lookWhetherReadable() {
