@@ -242,11 +242,16 @@ final class Room {
   /// Removes all participants. The router does not announce the departures, because every participant leaves.
   func close(told reason: EndReason) {
     for member in members {
+      let publishers = Set(member.subscriptions.map(\.track.id.participant)).sorted()
       for forwarder in member.subscriptions { forwarder.detach() }
       member.subscriptions.removeAll()
+      for publisher in publishers { reportSubscriptions(of: member, to: publisher, isOn: false) }
     }
     for member in members {
-      for track in member.tracks { track.forwarders.removeAll() }
+      for track in member.tracks {
+        track.forwarders.removeAll()
+        report(.published(track.track.kind, isOn: false), of: member)
+      }
       member.tracks.removeAll()
       peers.remove(member.slot)
       member.slot.member = nil

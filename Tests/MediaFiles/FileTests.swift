@@ -207,6 +207,8 @@ private final class Kept<Value: Sendable>: Sendable {
 }
 
 @Suite struct RecorderTests {
+  init() { MediaFiles.register() }
+
   private func makeFrame(_ width: Int, _ height: Int) -> VideoFrame {
     FramePool(limit: 0).make(width: width, height: height, captured: .zero) { planes in
       for index in 0..<planes.lumaStride * planes.height { planes.y[index] = 100 }

@@ -375,6 +375,23 @@ import Testing
     #expect(world.router.recordings.isEmpty)
   }
 
+  @Test func closingARoomReportsTheEndOfWhatWasPublishedAndReceived() throws {
+    let events = Lock<[RoomEvent]>([])
+    let world = try makeWorld { $0.roomEvent = { event in events.withLock { $0.append(event) } } }
+    let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))
+    ana.publish(.microphone)
+    ana.publish(.camera)
+    ben.subscribe(to: "ana", "microphone")
+    events.withLock { $0 = [] }
+    world.execute(.close(room: "room"))
+    let changes = events.withLock { $0 }.reduce(into: [:]) { $0[$1.participant, default: []].append($1.change) }
+    #expect(
+      changes["ana"] == [
+        .published(.microphone, isOn: false), .published(.camera, isOn: false), .left(.roomClosed),
+      ])
+    #expect(changes["ben"] == [.subscribed(to: "ana", isOn: false), .left(.roomClosed)])
+  }
+
   @Test func recordingCommandWithoutRecorderIsNotPossible() throws {
     let world = try makeWorld()
     _ = try enter("ana", in: world)
