@@ -49,6 +49,12 @@ struct LayerCommand: ParsableCommand {
       valueName: "file"))
   var output: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The beginning of the new names. With another one, the layers of several apps can be in one module.",
+      valueName: "name"))
+  var prefix = CallLayer.defaultPrefix
+
   @Flag(help: "Writes the file for a test target, which imports the app's module with @testable.")
   var forTests = false
 
@@ -64,7 +70,9 @@ struct LayerCommand: ParsableCommand {
       let command = { (module: String) throws(FactsFailure) in
         try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
       }
-      (layer, outcome) = try CallLayer.compiled(of: type, in: build.app, to: to, isForTests: forTests, command) {
+      (layer, outcome) = try CallLayer.compiled(
+        of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, command
+      ) {
         module throws(FactsFailure) in try TreeDump(try command(module), toolchain: toolchain)
       }
       if let output, outcome.succeeded { try write(layer, to: output) }
@@ -75,7 +83,8 @@ struct LayerCommand: ParsableCommand {
     let result = outcome.succeeded ? "The new file compiles beside the app." : "The new file does not compile:"
     let report = ([layer.report, "", result] + outcome.errors).joined(separator: "\n")
     if let output {
-      let written = "\nWritten to \(output), with \(layer.helperName) beside it."
+      let written =
+        "\nWritten to \(output), with \(layer.helpers.map(\.fileName).joined(separator: " and ")) beside it."
       print(report + (outcome.succeeded ? written : "\nNothing is written."))
     } else {
       print(layer.source)
@@ -85,9 +94,10 @@ struct LayerCommand: ParsableCommand {
   }
 
   private func write(_ layer: CallLayer, to output: String) throws {
-    let helper = URL(fileURLWithPath: output).deletingLastPathComponent().appendingPathComponent(layer.helperName)
+    let folder = URL(fileURLWithPath: output).deletingLastPathComponent()
+    let helpers = layer.helpers.map { ($0.source, folder.appendingPathComponent($0.fileName)) }
     // A file that stays as it is keeps its date: builds and the index go by it.
-    for (text, file) in [(layer.helper, helper), (layer.source, URL(fileURLWithPath: output))]
+    for (text, file) in helpers + [(layer.source, URL(fileURLWithPath: output))]
     where (try? String(contentsOf: file, encoding: .utf8)) != text {
       try text.write(to: file, atomically: true, encoding: .utf8)
     }

@@ -8,9 +8,8 @@ import SwiftSyntax
 public struct CallLayer: Sendable {
   /// The new file.
   public let source: String
-  /// The file with what the style has no counterpart for: the same for every app.
-  public let helper: String
-  public let helperName: String
+  /// The files with what the style has no counterpart for: the same for every app.
+  public let helpers: [LayerHelper]
   /// The new class.
   public let typeName: String
   public let module: String
@@ -28,11 +27,12 @@ public struct CallLayer: Sendable {
   ///   - type: the call class's name.
   ///   - target: the style of the new layer.
   ///   - isForTests: whether the new layer is for a test target, which imports the app's module with `@testable`.
+  ///   - prefix: the beginning of the new names.
   ///   - facts: the types of a module.
   /// - Throws: `FactsFailure` if a file does not compile, the class cannot be found, there is no reader of its style, no writer of the
   ///   target, or the app has types with the new names.
   public init(
-    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool = false,
+    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool = false, prefix: String = defaultPrefix,
     without refusals: [LayerRefusal] = [], facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) {
     guard target == .koine else {
@@ -43,8 +43,8 @@ public struct CallLayer: Sendable {
     let style = try Self.style(of: sites, in: app)
     let reader = try LayerReader(callClass, from: style, to: target)
     let layer = LayerDeclarations(callClass) { reader.vendorSymbol($0) != nil }
-    let prefix = "Koine"
-    try Self.checkNames(layer, callClass, prefix: prefix)
+    let helpers = [KoineHelper.file] + (reader.reader.helper.map { [$0] } ?? [])
+    try Self.checkNames(layer, callClass, prefix: prefix, helpers)
     let context = LayerContext(
       callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests)
     guard let first = layer.items.first else { throw FactsFailure("\(callClass.name) uses no vendor's symbols") }
@@ -63,7 +63,7 @@ public struct CallLayer: Sendable {
     source = marked.text
     declarations = marked.lines.map { (renderer.places[$0.number], $0.lines) }
     self.isForTests = isForTests
-    (helper, helperName) = (KoineHelper.source, KoineHelper.fileName)
+    self.helpers = helpers
     self.typeName = typeName
     module = callClass.type.module
     counts = Share.allCases.map { share in
@@ -75,6 +75,9 @@ public struct CallLayer: Sendable {
       + unvisited.map { "\($0.location): \($0.symbol) is in no declaration that was ported" }
     report = Self.report(callClass, layer, typeName, sites.sites.count, counts, warnings)
   }
+
+  /// The beginning of the names in a new layer.
+  public static let defaultPrefix = "Koine"
 
   /// Each round leaves at least one more declaration as a comment; so many rounds end all chains that apps have.
   private static let roundLimit = 64
@@ -89,7 +92,7 @@ public struct CallLayer: Sendable {
   }
 
   private static func checkNames(
-    _ layer: LayerDeclarations, _ callClass: CallClass, prefix: String
+    _ layer: LayerDeclarations, _ callClass: CallClass, prefix: String, _ helpers: [LayerHelper]
   ) throws(FactsFailure) {
     let declarations = callClass.app.declarations
     guard declarations.owners(of: callClass.type.symbol.usr).isEmpty else {
@@ -97,7 +100,7 @@ public struct CallLayer: Sendable {
         "\(callClass.type.location): '\(callClass.name)' is inside another type; a layer is a class of its own")
     }
     let names = layer.renamed.compactMap { declarations[$0]?.symbol.name }.map { prefix + $0 }
-    for name in names + KoineHelper.typeNames {
+    for name in names + helpers.flatMap(\.typeNames) {
       if let other = declarations.types(named: name).first(where: { $0.module == callClass.type.module }) {
         throw FactsFailure("the app has a type '\(name)' (\(other.location)), which the new layer needs")
       }
@@ -174,13 +177,15 @@ public struct CallLayer: Sendable {
   ///   - facts: the types of a module.
   /// - Throws: `FactsFailure`, as the initializer does, and if the compiler cannot be started.
   public static func compiled(
-    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool,
+    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool, prefix: String = defaultPrefix,
     _ command: (String) throws(FactsFailure) -> CompileCommand, facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) -> (layer: CallLayer, outcome: CompileCommand.Outcome) {
     var known: [String: any TypeFacts] = [:]
     var refusals: [LayerRefusal] = []
     while true {
-      let layer = try CallLayer(of: type, in: app, to: target, isForTests: isForTests, without: refusals) {
+      let layer = try CallLayer(
+        of: type, in: app, to: target, isForTests: isForTests, prefix: prefix, without: refusals
+      ) {
         module throws(FactsFailure) in
         if let found = known[module] { return found }
         let found = try facts(module)
@@ -207,12 +212,14 @@ public struct CallLayer: Sendable {
     return refusals.filter { places.insert($0.place).inserted }
   }
 
-  /// Checks the types of the new file and the helper together with the module's, or as files of a test target that imports the module.
+  /// Checks the types of the new file and the helpers together with the module's, or as files of a test target that imports the module.
   /// - Throws: `FactsFailure` if the compiler cannot be started, or the files cannot be put into a temporary folder.
   public func typecheck(beside module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-port-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
-    let files = [(typeName + ".swift", source), (helperName, helper)].map { (folder.appendingPathComponent($0), $1) }
+    let files = ([(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) }).map {
+      (folder.appendingPathComponent($0), $1)
+    }
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       for (file, text) in files { try text.write(to: file, atomically: true, encoding: .utf8) }

@@ -1,9 +1,17 @@
+/// A file that new layers need, the same for every app.
+public struct LayerHelper: Sendable {
+  public let fileName: String
+  /// The types in it, which the app must not have.
+  let typeNames: [String]
+  public let source: String
+}
+
 /// What layers over the common layer need beside `Session`.
 enum KoineHelper {
-  static let fileName = "RoomCall.swift"
-  static let typeNames = ["RoomCall", "RoomParticipant", "RoomTrack"]
+  static let file = LayerHelper(
+    fileName: "RoomCall.swift", typeNames: ["RoomCall", "RoomParticipant", "RoomTrack"], source: source)
 
-  static let source = #"""
+  private static let source = #"""
     // What layers that `koine port --to koine` writes need beside `Session`: the same file for every app.
     import Foundation
     import Koine

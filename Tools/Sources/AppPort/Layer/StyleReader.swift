@@ -12,6 +12,13 @@ protocol StyleReader: Sendable {
   static var roles: [String: KeptProperty.Role] { get }
   /// Values that are written by several symbols, such as a case with its associated value: what they mean together.
   static func value(of symbols: [String]) -> String?
+  /// What layers read from this style need beside `KoineHelper`.
+  static var helper: LayerHelper? { get }
+}
+
+extension StyleReader {
+  static func value(of symbols: [String]) -> String? { nil }
+  static var helper: LayerHelper? { nil }
 }
 
 /// The readers that there are.
