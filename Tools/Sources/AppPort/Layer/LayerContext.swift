@@ -29,6 +29,12 @@ final class LayerContext {
 
   func forget() { writer.forget() }
 
+  /// The functions that call the app's handlers, but for those that are not ported.
+  func dispatch(of type: String, without unported: Set<String>) -> String {
+    let model = model.without(unported)
+    return reader.reader.dispatch(model, of: type, writer) ?? writer.dispatch(model, of: type)
+  }
+
   /// The name of a declaration in the new layer; nil if it keeps its name.
   func newName(of usr: String, _ old: String) -> String? {
     if layer.renamed.contains(usr) {
