@@ -43,7 +43,7 @@ public struct CallLayer: Sendable {
     let style = try Self.style(of: sites, in: app)
     let reader = try LayerReader(callClass, from: style, to: target)
     let layer = LayerDeclarations(callClass) { reader.vendorSymbol($0) != nil }
-    let helpers = [KoineHelper.file] + (reader.reader.helper.map { [$0] } ?? [])
+    let helpers = reader.reader.helpers
     try Self.checkNames(layer, callClass, prefix: prefix, helpers)
     let context = LayerContext(
       callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests)
@@ -56,7 +56,7 @@ public struct CallLayer: Sendable {
       if !renderer.hasNews { break }
     }
     let typeName = prefix + callClass.name
-    let dispatch = context.model.handlers.isEmpty ? "" : "\n" + context.writer.dispatch(context.model, of: typeName)
+    let dispatch = context.model.handlers.isEmpty ? "" : "\n" + context.dispatch(of: typeName)
     let body = texts.map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
       context.writer.placeOfMembers, with: context.writer.members)
     let marked = DeclarationMarks.removed(from: Self.head(callClass, layer, isForTests: isForTests) + body + dispatch)

@@ -58,6 +58,7 @@ final class LayerRenderer {
     if let token = node.as(TokenSyntax.self) { return try text(of: token) }
     // The copy that `koine linux` writes names the app's file.
     if node.is(PoundSourceLocationSyntax.self) { return node.leadingTrivia.description }
+    if let text = try context.reader.reader.text(of: node, self) { return text }
     if let call = node.as(FunctionCallExprSyntax.self), let text = try CallRenderer(self).text(of: call) { return text }
     if let member = node.as(MemberAccessExprSyntax.self), let text = try text(of: member) { return text }
     if let wait = node.as(AwaitExprSyntax.self), let text = try text(of: wait) { return text }
@@ -163,7 +164,8 @@ final class LayerRenderer {
         index += 3
       } else if let sign = elements[index].as(BinaryOperatorExprSyntax.self), index > 0, index + 1 < elements.count,
         let other = context.writer.equality(sign.operator.text),
-        let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type)
+        let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type),
+        !context.reader.reader.objects.contains(where: { type.hasSuffix("." + $0) })
       {
         text += sign.operator.replaced(by: other)
         index += 1
@@ -213,6 +215,12 @@ final class LayerRenderer {
       cast.is(UnresolvedIsExprSyntax.self)
       ? " != nil" : cast.as(UnresolvedAsExprSyntax.self)?.questionOrExclamationMark?.text == "!" ? "!" : ""
     return video + end + type.trailingTrivia.description
+  }
+
+  /// The vendor's symbol at a token: an initializer rather than its type.
+  func symbol(at token: TokenSyntax) -> String? {
+    let found = source.occurrences(at: token).filter { context.reader.vendorSymbol($0) != nil }
+    return (found.first { !$0.symbol.kind.isType } ?? found.first).flatMap(context.reader.vendorSymbol)
   }
 
   func reading(at token: TokenSyntax) -> Reading? { context.model.readings[source.location(of: token)] }

@@ -14,16 +14,31 @@ protocol StyleReader: Sendable {
   static func value(of symbols: [String]) -> String?
   /// What layers read from this style need beside `KoineHelper`.
   static var helper: LayerHelper? { get }
+  /// All files that layers read from this style need.
+  static var helpers: [LayerHelper] { get }
+  /// Types of the vendor's that stay objects: they are compared by identity in the new layer, too.
+  static var objects: Set<String> { get }
+  /// Words that are the helpers', or members of these.
+  static var helperWords: Set<String> { get }
+  /// Code for a piece of the app's source that is more than other words; nil: as the table says.
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String?
+  /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String?
 }
 
 extension StyleReader {
   static func value(of symbols: [String]) -> String? { nil }
   static var helper: LayerHelper? { nil }
+  static var helpers: [LayerHelper] { [KoineHelper.file] + (helper.map { [$0] } ?? []) }
+  static var objects: Set<String> { [] }
+  static var helperWords: Set<String> { [] }
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? { nil }
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? { nil }
 }
 
 /// The readers that there are.
 enum StyleReaders {
-  static let all: [any StyleReader.Type] = [EventListenerReader.self]
+  static let all: [any StyleReader.Type] = [EventListenerReader.self, CallAgentReader.self]
 
   /// - Throws: `FactsFailure` if there is none for the style.
   static func reader(of style: Style) throws(FactsFailure) -> any StyleReader.Type {
@@ -124,7 +139,10 @@ struct LayerReader {
     else { return }
     for requirement in declaration.overridden {
       guard let symbol = vendorName(requirement.usr), let fact = table.fact(symbol) else { continue }
-      model.add(Handler(fact: fact, usr: usr, name: declaration.symbol.name, location: declaration.location))
+      model.add(
+        Handler(
+          fact: fact, usr: usr, name: declaration.symbol.name, owner: declaration.owner?.usr ?? "",
+          location: declaration.location))
     }
     guard declaration.owner?.usr == callClass.type.symbol.usr, declaration.symbol.kind == .property,
       let type = callClass.facts.declaration(usr)?.type
