@@ -53,7 +53,7 @@ enum CallAgentReader: StyleReader {
     "IncomingCall": "IncomingRing",
     "RemoteParticipant.isMuted": "RoomParticipant.isMuted",
     "RemoteParticipant.incomingVideoStreams": "RoomParticipant.videos",
-    "RemoteVideoStream": "RoomTrack", "CallVideoStream.id": "RoomTrack.number", "CallVideoStream.state": "self",
+    "RemoteVideoStream": "Track", "CallVideoStream.id": "RoomTrack.number", "CallVideoStream.state": "self",
     "VideoStreamState.available": "RoomTrack.isSent", "VideoStreamState.started": "RoomTrack.isSent",
     "VideoStreamStateChangedEventArgs.stream": "self",
     "LocalVideoStream": "RoomVideo", "LocalVideoStream.source": "RoomVideo.device",
@@ -133,12 +133,13 @@ enum CallAgentReader: StyleReader {
 
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
     if let call = node.as(FunctionCallExprSyntax.self) { return try text(of: call, renderer) }
-    if let item = node.as(CodeBlockItemSyntax.self), let sequence = item.item.as(SequenceExprSyntax.self) {
+    if let sequence = node.as(SequenceExprSyntax.self), sequence.parent?.is(CodeBlockItemSyntax.self) == true {
       return try text(of: sequence, renderer)
     }
     if let chain = node.as(OptionalChainingExprSyntax.self) { return try text(of: chain, renderer) }
     if let variable = node.as(VariableDeclSyntax.self) { return try text(of: variable, renderer) }
     if let type = node.as(IdentifierTypeSyntax.self) { return text(of: type, renderer) }
+    if let name = node.as(DeclReferenceExprSyntax.self) { return text(of: name, renderer) }
     return nil
   }
 
@@ -241,6 +242,16 @@ enum CallAgentReader: StyleReader {
     let text = try renderer.children(Syntax(variable))
     guard let range = text.range(of: "let ") else { return nil }
     return text.replacingCharacters(in: range, with: "var ")
+  }
+
+  /// A member of a participant's in an extension of its own: the helper's participant has it only by way of `self`.
+  private static func text(of name: DeclReferenceExprSyntax, _ renderer: LayerRenderer) -> String? {
+    guard name.parent?.as(MemberAccessExprSyntax.self)?.declName.id != name.id,
+      case .word(let word)? = renderer.reading(at: name.baseName), word.hasPrefix("Participant.")
+    else { return nil }
+    let (text, share) = renderer.context.writer.name(of: word)
+    renderer.mark(name.baseName, share)
+    return name.baseName.replaced(by: "self." + text)
   }
 
   /// The arguments of a callback that have nothing in them.

@@ -115,6 +115,7 @@ public struct CallLayer: Sendable {
     var imports: Set<String> = ["Koine", "Foundation"]
     let references = layer.items.reduce(into: Set<String>()) { $0.formUnion($1.references) }
     if references.contains(where: { $0.contains(platform) }) { imports.insert("KoineUIKit") }
+    if references.contains(where: { $0.contains("14KoineCoreVideo") }) { imports.insert("CoreVideo") }
     for path in Set(layer.items.map(\.location.file)) {
       guard let source = callClass.source(of: path) else { continue }
       for occurrence in source.file.occurrences

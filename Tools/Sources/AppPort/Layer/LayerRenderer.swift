@@ -270,7 +270,7 @@ final class LayerRenderer {
         continue
       }
       let patterns = try patterns(of: label)
-      guard patterns.contains(where: { $0.reading != nil }) else {
+      guard patterns.contains(where: { $0.reading != nil || $0.lost != nil }) else {
         text += try render(Syntax(element))
         continue
       }
@@ -315,12 +315,18 @@ final class LayerRenderer {
         default: throw .unknown(token.text)
         }
       } else {
-        var text = try render(Syntax(item))
-        if item.trailingComma != nil {
-          text = String(text.reversed().drop { $0 == " " || $0 == "," || $0 == "\n" }.reversed())
+        let token = item.firstToken(viewMode: .sourceAccurate)!
+        do {
+          var text = try render(Syntax(item))
+          if item.trailingComma != nil {
+            text = String(text.reversed().drop { $0 == " " || $0 == "," || $0 == "\n" }.reversed())
+          }
+          patterns.append(Pattern(token: token, reading: nil, text: text, lost: nil))
+        } catch {
+          // A case with a value that is lost, such as `.inCall(.localHold)`.
+          guard case .lost(let symbol, _) = error else { throw error }
+          patterns.append(Pattern(token: token, reading: nil, text: nil, lost: symbol))
         }
-        patterns.append(
-          Pattern(token: item.firstToken(viewMode: .sourceAccurate)!, reading: nil, text: text, lost: nil))
       }
     }
     return patterns
