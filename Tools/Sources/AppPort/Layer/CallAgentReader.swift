@@ -1,6 +1,5 @@
 import CallModel
 import CompilerFacts
-import Foundation
 import KoinePorting
 import SwiftSyntax
 
@@ -137,7 +136,6 @@ enum CallAgentReader: StyleReader {
       return try text(of: sequence, renderer)
     }
     if let chain = node.as(OptionalChainingExprSyntax.self) { return try text(of: chain, renderer) }
-    if let variable = node.as(VariableDeclSyntax.self) { return try text(of: variable, renderer) }
     if let type = node.as(IdentifierTypeSyntax.self) { return text(of: type, renderer) }
     if let name = node.as(DeclReferenceExprSyntax.self) { return text(of: name, renderer) }
     return nil
@@ -230,18 +228,6 @@ enum CallAgentReader: StyleReader {
       !base.is(OptionalChainingExprSyntax.self)
     else { return nil }
     return try renderer.render(Syntax(chain.expression))
-  }
-
-  /// Values that take an object's place have to be variables.
-  private static func text(of variable: VariableDeclSyntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
-    guard variable.bindingSpecifier.tokenKind == .keyword(.let), variable.bindings.count == 1,
-      let call = variable.bindings.first?.initializer?.value.as(FunctionCallExprSyntax.self),
-      let token = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
-      case .word(let word)? = renderer.reading(at: token), word == "VideoFormat.init()" || word == "[VideoFormat].init()"
-    else { return nil }
-    let text = try renderer.children(Syntax(variable))
-    guard let range = text.range(of: "let ") else { return nil }
-    return text.replacingCharacters(in: range, with: "var ")
   }
 
   /// A member of a participant's in an extension of its own: the helper's participant has it only by way of `self`.

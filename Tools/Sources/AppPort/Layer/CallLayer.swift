@@ -56,7 +56,8 @@ public struct CallLayer: Sendable {
       if !renderer.hasNews { break }
     }
     let typeName = prefix + callClass.name
-    let dispatch = context.model.handlers.isEmpty ? "" : "\n" + context.dispatch(of: typeName)
+    let dispatch =
+      context.model.handlers.isEmpty ? "" : "\n" + context.dispatch(of: typeName, without: renderer.unported)
     let body = texts.map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
       context.writer.placeOfMembers, with: context.writer.members)
     let marked = DeclarationMarks.removed(from: Self.head(callClass, layer, isForTests: isForTests) + body + dispatch)

@@ -42,7 +42,7 @@ final class KoineWriter {
 
   func forget() { (used, setsCredential) = ([], false) }
 
-  private func free(_ name: String) -> String {
+  func free(_ name: String) -> String {
     taken.contains(name) ? "room" + name.prefix(1).uppercased() + name.dropFirst() : name
   }
 
@@ -74,14 +74,24 @@ final class KoineWriter {
       return (String(word.split(separator: ".").last ?? ""), .inHelper)
     }
     if let helper = Self.helperTypes[word] ?? Self.helperMembers[word] { return (helper, .inHelper) }
-    guard let dot = word.lastIndex(of: "."), !Self.types.contains(word) else { return (word, .written) }
+    guard let dot = word.lastIndex(of: "."), !Self.types.contains(word) else { return (word, share(of: word)) }
     let last = String(word[word.index(after: dot)...])
-    return (last, word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last) ? .inHelper : .written)
+    let isCode = word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last)
+    return (last, isCode ? .inHelper : share(of: word))
   }
+
+  /// Types of helpers begin with `Room`.
+  func share(of word: String) -> Share { word.hasPrefix("Room") ? .inHelper : .written }
+  /// Types that are values in the common layer, and objects in a vendor's API: constants of them become variables.
+  let valueTypes: Set<String> = ["VideoPublishOptions", "VideoFormat", "[VideoFormat]"]
 
   /// Members that are more than a name.
   func expression(of word: String) -> Form? {
     switch word {
+    case "Participant.userID":
+      Form(usesHelper: false) { base, _ in "(\(base).externalUserID ?? \(base).name)" }
+    case "Track.ID.description":
+      Form(usesHelper: false) { base, _ in "\(base).id.description" }
     case "ReceivedMessage.text":
       Form(usesHelper: false) { base, _ in "String(decoding: \(base).payload, as: UTF8.self)" }
     case "ReceivedMessage.senderName":
@@ -105,7 +115,7 @@ final class KoineWriter {
   func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
     case "LeaveReason": "description"
-    case "VideoSDKError": "rawValue"
+    case "VideoSDKError", "IVSBroadcastError": "rawValue"
     default: nil
     }
   }
@@ -202,12 +212,19 @@ final class KoineWriter {
       case .channelMessage: "messageReceived"
       case .shareChanged: "streamChanged"
       case .viewFailed: "viewFailed"
+      case .attributes: "attributesChanged"
+      case .publishing: "publishingChanged"
+      case .shouldPublish: "shouldPublish"
+      case .streamsToPublish: "streamsToPublish"
+      case .wantedMedia: "wantedMedia"
       }
     return free(name)
   }
 
   /// A call of the app's functions that handle a fact; each parameter gets the next value.
-  private func calls(_ fact: Fact, _ model: CallModel, _ values: String...) -> [String] {
+  func calls(_ fact: Fact, _ model: CallModel, _ values: String...) -> [String] { calls(fact, model, values) }
+
+  func calls(_ fact: Fact, _ model: CallModel, _ values: [String]) -> [String] {
     model.handlers.filter { $0.fact == fact }.map { call($0, values) }
   }
 

@@ -30,8 +30,10 @@ final class LayerContext {
 
   func forget() { writer.forget() }
 
-  func dispatch(of type: String) -> String {
-    reader.reader.dispatch(model, of: type, writer) ?? writer.dispatch(model, of: type)
+  /// The functions that call the app's handlers, but for those that are not ported.
+  func dispatch(of type: String, without unported: Set<String>) -> String {
+    let model = model.without(unported)
+    return reader.reader.dispatch(model, of: type, writer) ?? writer.dispatch(model, of: type)
   }
 
   /// The name of a declaration in the new layer; nil if it keeps its name.

@@ -62,6 +62,9 @@ final class LayerRenderer {
     if let call = node.as(FunctionCallExprSyntax.self), let text = try CallRenderer(self).text(of: call) { return text }
     if let member = node.as(MemberAccessExprSyntax.self), let text = try text(of: member) { return text }
     if let wait = node.as(AwaitExprSyntax.self), let text = try text(of: wait) { return text }
+    if let attempt = node.as(TryExprSyntax.self), let text = try text(of: attempt) { return text }
+    if let type = node.as(SomeOrAnyTypeSyntax.self), let text = try text(of: type) { return text }
+    if let declaration = node.as(VariableDeclSyntax.self), let text = try text(of: declaration) { return text }
     if let sequence = node.as(SequenceExprSyntax.self) { return try text(of: sequence) }
     if let label = node.as(SwitchCaseLabelSyntax.self) { return try text(of: label) }
     if let cases = node.as(SwitchCaseListSyntax.self) { return try text(of: cases) }
@@ -104,6 +107,9 @@ final class LayerRenderer {
         let (text, share) = context.writer.name(of: word)
         mark(token, share)
         return token.replaced(by: text)
+      case .code(let code):
+        mark(token, context.writer.share(of: code))
+        return token.replaced(by: code)
       case .lost(let symbol, let instead): throw .lost(symbol: symbol, instead: instead)
       case .unknown(let symbol): throw .unknown(symbol)
       case .intent(let intent): throw .unknown(intent.symbol)
@@ -128,6 +134,10 @@ final class LayerRenderer {
       guard let name = context.writer.rawValue(of: type) else { throw .unknown("\(type).rawValue") }
       return try render(Syntax(base)) + member.period.description + token.replaced(by: name)
     }
+    if case .code(let code)? = reading(at: token), member.base.map({ isType($0) }) ?? true {
+      markAll(in: member, context.writer.share(of: code))
+      return member.leadingTrivia.description + code + member.trailingTrivia.description
+    }
     guard case .word(let word)? = reading(at: token) else { return nil }
     if word == "self" {
       guard let base = member.base else { throw .unknown(token.text) }
@@ -151,6 +161,63 @@ final class LayerRenderer {
     else { return nil }
     // The common layer's calls return at once.
     return wait.awaitKeyword.leadingTrivia.description + (try render(Syntax(call)))
+  }
+
+  /// Without `try`, if the common layer's call throws nothing.
+  private func text(of attempt: TryExprSyntax) throws(Unportable) -> String? {
+    guard let call = attempt.expression.as(FunctionCallExprSyntax.self),
+      let token = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName,
+      let symbol = symbol(at: token), context.reader.reader.nonthrowing.contains(symbol)
+    else { return nil }
+    return attempt.tryKeyword.leadingTrivia.description + (try render(Syntax(call)))
+  }
+
+  /// Without `any`, if the common layer's type is no protocol.
+  private func text(of type: SomeOrAnyTypeSyntax) throws(Unportable) -> String? {
+    guard let token = type.constraint.lastToken(viewMode: .sourceAccurate), case .code? = reading(at: token) else {
+      return nil
+    }
+    return type.someOrAnySpecifier.leadingTrivia.description + (try render(Syntax(type.constraint)))
+  }
+
+  /// A constant that has a value instead of an object becomes a variable.
+  private func text(of declaration: VariableDeclSyntax) throws(Unportable) -> String? {
+    guard declaration.bindingSpecifier.tokenKind == .keyword(.let),
+      let call = declaration.bindings.first?.initializer?.value.as(FunctionCallExprSyntax.self),
+      let token = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
+      case .word(let word)? = reading(at: token), context.writer.valueTypes.contains(String(word.prefix { $0 != "." }))
+    else { return nil }
+    return try children(Syntax(declaration)).replacing(
+      declaration.bindingSpecifier.description, with: declaration.bindingSpecifier.replaced(by: "var"),
+      maxReplacements: 1)
+  }
+
+  private func isType(_ expression: ExprSyntax) -> Bool {
+    guard let token = expression.lastToken(viewMode: .sourceAccurate) else { return false }
+    return source.occurrences(at: token).contains { $0.symbol.kind.isType }
+  }
+
+  /// The vendor's symbol at a token: an initializer rather than its type.
+  func symbol(at token: TokenSyntax) -> String? {
+    let found = source.occurrences(at: token).filter { context.reader.vendorSymbol($0) != nil }
+    return (found.first { !$0.symbol.kind.isType } ?? found.first).flatMap(context.reader.vendorSymbol)
+  }
+
+  /// `value as? IVSCamera`, or with `as!` or `is`, as the style has it.
+  private func cast(_ value: ExprSyntax, _ cast: ExprSyntax, _ type: ExprSyntax) throws(Unportable) -> String? {
+    guard cast.is(UnresolvedAsExprSyntax.self) || cast.is(UnresolvedIsExprSyntax.self),
+      let named = type.as(TypeExprSyntax.self)?.lastToken(viewMode: .sourceAccurate), let symbol = symbol(at: named)
+    else { return nil }
+    let isTest = cast.is(UnresolvedIsExprSyntax.self)
+    let sign = cast.as(UnresolvedAsExprSyntax.self)?.questionOrExclamationMark?.text
+    guard isTest || sign != nil else { return nil }
+    let operand = try trimmed(value)
+    guard
+      let found = context.reader.reader.text(
+        ofCast: operand, to: symbol, isTest: isTest, from: self.type(of: value))
+    else { return nil }
+    mark(named, found.share)
+    return value.leadingTrivia.description + found.text + (sign == "!" ? "!" : "") + type.trailingTrivia.description
   }
 
   private func text(of sequence: SequenceExprSyntax) throws(Unportable) -> String {
@@ -180,6 +247,7 @@ final class LayerRenderer {
   private func comparison(
     _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax
   ) throws(Unportable) -> String? {
+    if let text = try cast(value, sign, other) { return text }
     if let text = try videoCast(value, sign, other) { return text }
     return try predicate(value, sign, other)
   }
@@ -215,12 +283,6 @@ final class LayerRenderer {
       cast.is(UnresolvedIsExprSyntax.self)
       ? " != nil" : cast.as(UnresolvedAsExprSyntax.self)?.questionOrExclamationMark?.text == "!" ? "!" : ""
     return video + end + type.trailingTrivia.description
-  }
-
-  /// The vendor's symbol at a token: an initializer rather than its type.
-  func symbol(at token: TokenSyntax) -> String? {
-    let found = source.occurrences(at: token).filter { context.reader.vendorSymbol($0) != nil }
-    return (found.first { !$0.symbol.kind.isType } ?? found.first).flatMap(context.reader.vendorSymbol)
   }
 
   func reading(at token: TokenSyntax) -> Reading? { context.model.readings[source.location(of: token)] }
@@ -266,7 +328,13 @@ final class LayerRenderer {
     var text = ""
     for element in cases {
       guard let one = element.as(SwitchCaseSyntax.self), let label = one.label.as(SwitchCaseLabelSyntax.self) else {
-        text += try render(Syntax(element))
+        if let one = element.as(SwitchCaseSyntax.self), let attribute = one.attribute, !used.isEmpty {
+          // `@unknown default`: the common layer's type may have known values that the vendor's has not.
+          text +=
+            attribute.leadingTrivia.description + (try render(Syntax(one.label))) + (try render(Syntax(one.statements)))
+        } else {
+          text += try render(Syntax(element))
+        }
         continue
       }
       let patterns = try patterns(of: label)
@@ -311,6 +379,7 @@ final class LayerRenderer {
         case .word(let word):
           patterns.append(
             Pattern(token: token, reading: reading, text: "." + context.writer.name(of: word).text, lost: nil))
+        case .code(let code): patterns.append(Pattern(token: token, reading: reading, text: code, lost: nil))
         case .lost: patterns.append(Pattern(token: token, reading: reading, text: nil, lost: "." + token.text))
         default: throw .unknown(token.text)
         }

@@ -22,6 +22,22 @@ protocol StyleReader: Sendable {
   static var helperWords: Set<String> { get }
   /// Code for a piece of the app's source that is more than other words; nil: as the table says.
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String?
+  /// The fact that a callback reports, where several callbacks have one name.
+  /// - Parameter type: the type of the app's function.
+  static func fact(of symbol: String, type: String?) -> Fact?
+  /// Code for a call that is more than other words; nil: as the table says.
+  static func text(
+    of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
+  ) throws(Unportable) -> (text: String, share: Share)?
+  /// Code for a cast to a vendor's type, or for the test whether a value is of the type; nil: as the table says.
+  /// - Parameters:
+  ///   - isTest: whether it is a test (`is`).
+  ///   - type: the value's type with its module.
+  static func text(
+    ofCast value: String, to symbol: String, isTest: Bool, from type: String?
+  ) -> (text: String, share: Share)?
+  /// The vendor's functions whose counterparts throw nothing.
+  static var nonthrowing: Set<String> { get }
   /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
   static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String?
 }
@@ -33,12 +49,20 @@ extension StyleReader {
   static var objects: Set<String> { [] }
   static var helperWords: Set<String> { [] }
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? { nil }
+  static func fact(of symbol: String, type: String?) -> Fact? { nil }
+  static func text(
+    of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
+  ) throws(Unportable) -> (text: String, share: Share)? { nil }
+  static func text(
+    ofCast value: String, to symbol: String, isTest: Bool, from type: String?
+  ) -> (text: String, share: Share)? { nil }
+  static var nonthrowing: Set<String> { [] }
   static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? { nil }
 }
 
 /// The readers that there are.
 enum StyleReaders {
-  static let all: [any StyleReader.Type] = [EventListenerReader.self, CallAgentReader.self]
+  static let all: [any StyleReader.Type] = [EventListenerReader.self, StageReader.self, CallAgentReader.self]
 
   /// - Throws: `FactsFailure` if there is none for the style.
   static func reader(of style: Style) throws(FactsFailure) -> any StyleReader.Type {
@@ -138,7 +162,10 @@ struct LayerReader {
     guard let declaration = declarations[usr], declaration.module == callClass.type.module, !declaration.isImplicit
     else { return }
     for requirement in declaration.overridden {
-      guard let symbol = vendorName(requirement.usr), let fact = table.fact(symbol) else { continue }
+      guard let symbol = vendorName(requirement.usr),
+        let fact = reader.fact(of: symbol, type: callClass.facts.declaration(usr)?.type.description)
+          ?? table.fact(symbol)
+      else { continue }
       model.add(
         Handler(
           fact: fact, usr: usr, name: declaration.symbol.name, owner: declaration.owner?.usr ?? "",
