@@ -81,7 +81,7 @@ final class CallAgentLayer: CallLayer {
     }
   }
 
-  private static func caseOf(_ notice: String) -> String {
+  static func caseOf(_ notice: String) -> String {
     let cases = [
       "You were removed from the call.": "removed", "The call has ended.": "ended",
       "The call is full, or you are not allowed to join it.": "full", "The camera was unplugged.": "cameraUnplugged",
