@@ -23,18 +23,14 @@ public final class Compilation: Sendable {
   /// Compiles a module into the folder's index store; modules that were compiled before can be imported.
   /// - Returns: whether the compiler had no error.
   @discardableResult public func compile(_ module: String, _ files: KeyValuePairs<String, String>) throws -> Bool {
-    for (name, source) in files {
-      try source.write(toFile: path(name), atomically: true, encoding: .utf8)
-      // The compiler keeps an object whose code is the same, with its date, which is then older than the source's.
-      try? FileManager.default.removeItem(atPath: path(String(name.dropLast(".swift".count)) + ".o"))
-    }
+    for (name, source) in files { try source.write(toFile: path(name), atomically: true, encoding: .utf8) }
     let process = Process()
     process.executableURL = toolchain.compiler
     process.currentDirectoryURL = URL(fileURLWithPath: folder)
     process.arguments =
       [
         "-module-name", module, "-emit-module", "-c", "-enable-batch-mode", "-parse-as-library", "-I", folder,
-        "-index-store-path", store, "-index-ignore-system-modules",
+        "-index-store-path", store, "-index-ignore-system-modules", "-serialize-diagnostics",
       ] + files.map(\.key)
     process.standardError = FileHandle.nullDevice
     try process.run()
