@@ -82,6 +82,9 @@ public enum Fact: String, Hashable, Sendable, CaseIterable {
   case connectionLost, speaker, presenter, attributes, publishing
   // What a call asks the app, of apps that answer questions.
   case shouldPublish, streamsToPublish, wantedMedia
+  // Of apps that give each object a delegate.
+  case participantsChanged, streamChanged, microphoneMuted, ringEnded, camerasChanged, channelOpened, channelMessage
+  case shareChanged, viewFailed
 }
 
 /// A function of the app that gets one fact about one person, with the app's own statements.
@@ -91,10 +94,12 @@ public struct Handler: Hashable, Sendable {
   public let usr: String
   /// With its labels: `onParticipantJoined(_:)`.
   public let name: String
+  /// The compiler's identifier of the type that has the function.
+  public let owner: String
   public let location: CodeLocation
 
-  public init(fact: Fact, usr: String, name: String, location: CodeLocation) {
-    (self.fact, self.usr, self.name, self.location) = (fact, usr, name, location)
+  public init(fact: Fact, usr: String, name: String, owner: String, location: CodeLocation) {
+    (self.fact, self.usr, self.name, self.owner, self.location) = (fact, usr, name, owner, location)
   }
 
   /// The labels of its parameters; `_` for none.

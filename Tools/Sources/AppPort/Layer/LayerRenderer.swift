@@ -58,6 +58,7 @@ final class LayerRenderer {
     if let token = node.as(TokenSyntax.self) { return try text(of: token) }
     // The copy that `koine linux` writes names the app's file.
     if node.is(PoundSourceLocationSyntax.self) { return node.leadingTrivia.description }
+    if let text = try context.reader.reader.text(of: node, self) { return text }
     if let call = node.as(FunctionCallExprSyntax.self), let text = try CallRenderer(self).text(of: call) { return text }
     if let member = node.as(MemberAccessExprSyntax.self), let text = try text(of: member) { return text }
     if let wait = node.as(AwaitExprSyntax.self), let text = try text(of: wait) { return text }
@@ -196,7 +197,7 @@ final class LayerRenderer {
     return source.occurrences(at: token).contains { $0.symbol.kind.isType }
   }
 
-  /// The vendor's symbol at a token.
+  /// The vendor's symbol at a token: an initializer rather than its type.
   func symbol(at token: TokenSyntax) -> String? {
     let found = source.occurrences(at: token).filter { context.reader.vendorSymbol($0) != nil }
     return (found.first { !$0.symbol.kind.isType } ?? found.first).flatMap(context.reader.vendorSymbol)
@@ -230,7 +231,8 @@ final class LayerRenderer {
         index += 3
       } else if let sign = elements[index].as(BinaryOperatorExprSyntax.self), index > 0, index + 1 < elements.count,
         let other = context.writer.equality(sign.operator.text),
-        let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type)
+        let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type),
+        !context.reader.reader.objects.contains(where: { type.hasSuffix("." + $0) })
       {
         text += sign.operator.replaced(by: other)
         index += 1
@@ -336,7 +338,7 @@ final class LayerRenderer {
         continue
       }
       let patterns = try patterns(of: label)
-      guard patterns.contains(where: { $0.reading != nil }) else {
+      guard patterns.contains(where: { $0.reading != nil || $0.lost != nil }) else {
         text += try render(Syntax(element))
         continue
       }
@@ -382,12 +384,18 @@ final class LayerRenderer {
         default: throw .unknown(token.text)
         }
       } else {
-        var text = try render(Syntax(item))
-        if item.trailingComma != nil {
-          text = String(text.reversed().drop { $0 == " " || $0 == "," || $0 == "\n" }.reversed())
+        let token = item.firstToken(viewMode: .sourceAccurate)!
+        do {
+          var text = try render(Syntax(item))
+          if item.trailingComma != nil {
+            text = String(text.reversed().drop { $0 == " " || $0 == "," || $0 == "\n" }.reversed())
+          }
+          patterns.append(Pattern(token: token, reading: nil, text: text, lost: nil))
+        } catch {
+          // A case with a value that is lost, such as `.inCall(.localHold)`.
+          guard case .lost(let symbol, _) = error else { throw error }
+          patterns.append(Pattern(token: token, reading: nil, text: nil, lost: symbol))
         }
-        patterns.append(
-          Pattern(token: item.firstToken(viewMode: .sourceAccurate)!, reading: nil, text: text, lost: nil))
       }
     }
     return patterns

@@ -16,6 +16,12 @@ protocol StyleReader: Sendable {
   static var helper: LayerHelper? { get }
   /// All files that layers read from this style need.
   static var helpers: [LayerHelper] { get }
+  /// Types of the vendor's that stay objects: they are compared by identity in the new layer, too.
+  static var objects: Set<String> { get }
+  /// Words that are the helpers', or members of these.
+  static var helperWords: Set<String> { get }
+  /// Code for a piece of the app's source that is more than other words; nil: as the table says.
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String?
   /// The fact that a callback reports, where several callbacks have one name.
   /// - Parameter type: the type of the app's function.
   static func fact(of symbol: String, type: String?) -> Fact?
@@ -40,6 +46,9 @@ extension StyleReader {
   static func value(of symbols: [String]) -> String? { nil }
   static var helper: LayerHelper? { nil }
   static var helpers: [LayerHelper] { [KoineHelper.file] + (helper.map { [$0] } ?? []) }
+  static var objects: Set<String> { [] }
+  static var helperWords: Set<String> { [] }
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? { nil }
   static func fact(of symbol: String, type: String?) -> Fact? { nil }
   static func text(
     of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
@@ -53,7 +62,7 @@ extension StyleReader {
 
 /// The readers that there are.
 enum StyleReaders {
-  static let all: [any StyleReader.Type] = [EventListenerReader.self, StageReader.self]
+  static let all: [any StyleReader.Type] = [EventListenerReader.self, StageReader.self, CallAgentReader.self]
 
   /// - Throws: `FactsFailure` if there is none for the style.
   static func reader(of style: Style) throws(FactsFailure) -> any StyleReader.Type {
@@ -157,7 +166,10 @@ struct LayerReader {
         let fact = reader.fact(of: symbol, type: callClass.facts.declaration(usr)?.type.description)
           ?? table.fact(symbol)
       else { continue }
-      model.add(Handler(fact: fact, usr: usr, name: declaration.symbol.name, location: declaration.location))
+      model.add(
+        Handler(
+          fact: fact, usr: usr, name: declaration.symbol.name, owner: declaration.owner?.usr ?? "",
+          location: declaration.location))
     }
     guard declaration.owner?.usr == callClass.type.symbol.usr, declaration.symbol.kind == .property,
       let type = callClass.facts.declaration(usr)?.type
