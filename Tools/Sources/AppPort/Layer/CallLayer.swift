@@ -56,7 +56,13 @@ public struct CallLayer: Sendable {
       if !renderer.hasNews { break }
     }
     let typeName = prefix + callClass.name
-    let dispatch = context.model.handlers.isEmpty ? "" : "\n" + context.writer.dispatch(context.model, of: typeName)
+    let dispatch =
+      context.model.handlers.isEmpty
+      ? ""
+      : "\n"
+        + (reader.reader.dispatch(
+          context.model, of: typeName, context.writer, isOnMainActor: callClass.isOnMainActor)
+          ?? context.writer.dispatch(context.model, of: typeName))
     let body = texts.map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
       context.writer.placeOfMembers, with: context.writer.members)
     let marked = DeclarationMarks.removed(from: Self.head(callClass, layer, isForTests: isForTests) + body + dispatch)

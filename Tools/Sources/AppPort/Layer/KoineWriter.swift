@@ -15,14 +15,17 @@ final class KoineWriter {
   }
 
   /// Properties that the call class gets in addition.
-  private enum Property: String, CaseIterable {
-    case credential, topics, followed, presenters
+  enum Property: String, CaseIterable {
+    case credential, topics, followed, presenters, observed, sharedTrack, isPathPoor
 
     var type: String {
       switch self {
       case .credential: "String?"
       case .topics, .followed: "Set<String> = []"
       case .presenters: "[String] = []"
+      case .observed: "Set<Observed> = []"
+      case .sharedTrack: "Track.ID?"
+      case .isPathPoor: "Bool = false"
       }
     }
   }
@@ -36,11 +39,11 @@ final class KoineWriter {
 
   func forget() { (used, setsCredential) = ([], false) }
 
-  private func free(_ name: String) -> String {
+  func free(_ name: String) -> String {
     taken.contains(name) ? "room" + name.prefix(1).uppercased() + name.dropFirst() : name
   }
 
-  private func name(_ property: Property) -> String {
+  func name(_ property: Property) -> String {
     used.insert(property)
     return free(property.rawValue)
   }
@@ -57,14 +60,41 @@ final class KoineWriter {
   private static let helperCodes: Set<String> = [
     "camera", "microphone", "screen", "duplicate", "cameraDenied", "microphoneDenied",
   ]
-  private static let types: Set<String> = ["Failure.Code", "Track.Kind"]
+  private static let types: Set<String> = ["Failure.Code", "Track.Kind", "Machine.Device", "Tile.Pause"]
 
   /// A type's name, or the last part of a member's.
   func name(of word: String) -> (text: String, share: Share) {
     if let helper = Self.helperTypes[word] ?? Self.helperMembers[word] { return (helper, .inHelper) }
-    guard let dot = word.lastIndex(of: "."), !Self.types.contains(word) else { return (word, .written) }
+    let share: Share = word.hasPrefix("Room") ? .inHelper : .written
+    guard let dot = word.lastIndex(of: "."), !Self.types.contains(word), !word.hasSuffix("?") else {
+      return (word, share)
+    }
     let last = String(word[word.index(after: dot)...])
-    return (last, word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last) ? .inHelper : .written)
+    if let (name, code) = Self.payload(of: last) { return ("\(name)(Failure(.\(code), \"\"))", share) }
+    return (last, word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last) ? .inHelper : share)
+  }
+
+  /// `refused(roomFull)`: a value with a failure of this code in it.
+  private static func payload(of name: String) -> (name: Substring, code: Substring)? {
+    guard name.hasSuffix(")"), let open = name.firstIndex(of: "(") else { return nil }
+    return (name[..<open], name[name.index(after: open)...].dropLast())
+  }
+
+  /// The words that a word stands for: a value of the vendor's may be several of the common layer.
+  private static func words(in word: String) -> [String] {
+    word.split(separator: ",").map { String($0.drop { $0 == " " }) }
+  }
+
+  /// A word as a value: the first that it stands for.
+  func value(of word: String) -> (text: String, share: Share) { name(of: Self.words(in: word)[0]) }
+
+  /// The patterns of a `case` for a word, each with its dot.
+  func patterns(of word: String) -> [String] {
+    Self.words(in: word).map { word in
+      let last = String(word[word.index(after: word.lastIndex(of: ".") ?? word.startIndex)...])
+      if let (name, code) = Self.payload(of: last) { return ".\(name)(Failure.Code.\(code))" }
+      return "." + name(of: word).text
+    }
   }
 
   /// Members that are more than a name.
@@ -84,12 +114,17 @@ final class KoineWriter {
   func hasPayload(_ word: String) -> Bool {
     ["SessionState.ended", "EndReason.refused", "EndReason.removedByService"].contains(word)
   }
+
+  /// Whether a value cannot be compared with the word by `==`.
+  func isNoValue(_ word: String) -> Bool {
+    hasPayload(word) || Self.words(in: word).count > 1 || Self.payload(of: word) != nil
+  }
   /// The property that says whether a value is this one.
   func predicate(_ word: String) -> String? { word == "SessionState.ended" ? "isEnded" : nil }
 
   func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
-    case "LeaveReason": "description"
+    case "LeaveReason", "MeetingSessionStatusCode": "description"
     case "VideoSDKError": "rawValue"
     default: nil
     }
@@ -159,7 +194,7 @@ final class KoineWriter {
 
   // MARK: Facts
 
-  private var handleName: String { free("handle") }
+  var handleName: String { free("handle") }
 
   func handlerName(_ handler: Handler) -> String {
     let name =
@@ -178,12 +213,13 @@ final class KoineWriter {
       case .connectionLost: "connectionLost"
       case .speaker: "dominantSpeakerChanged"
       case .presenter: "presenterChanged"
+      default: handler.fact.rawValue
       }
     return free(name)
   }
 
   /// A call of the app's functions that handle a fact; each parameter gets the next value.
-  private func calls(_ fact: Fact, _ model: CallModel, _ values: String...) -> [String] {
+  func calls(_ fact: Fact, _ model: CallModel, _ values: String...) -> [String] {
     model.handlers.filter { $0.fact == fact }.map { handler in
       let arguments = zip(handler.labels, values).map { $0 == "_" ? $1 : "\($0): \($1)" }
       return "\(handlerName(handler))(\(arguments.joined(separator: ", ")))"

@@ -77,6 +77,18 @@ final class LayerContext {
     return nil
   }
 
+  /// Whether a function without statements handles what no fact of the common layer says.
+  func isIdleHandler(_ node: Syntax, in source: CompiledSource) -> Bool {
+    guard let function = node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self),
+      function.body?.statements.isEmpty == true
+    else { return false }
+    return source.occurrences(at: function.name).contains { occurrence in
+      guard !occurrence.roles.contains(.reference), model.handler(occurrence.symbol.usr) == nil else { return false }
+      return callClass.app.declarations[occurrence.symbol.usr]?.overridden.contains { reader.vendorName($0.usr) != nil }
+        ?? false
+    }
+  }
+
   /// How code at a place names the call object: the kept property, in the call class.
   func callExpression(at node: Syntax, in source: CompiledSource) -> String? {
     guard isInCallClass(node, in: source), let kept = model.kept(as: .call) else { return nil }
