@@ -66,8 +66,8 @@ final class PortedMeetingLayer: CallLayer {
       KoineMeetingMeetingText.end(.left): "left", KoineMeetingMeetingText.end(.removed): "endedOrRemoved",
       failed(.unauthorized): "refused", failed(.roomFull): "full", failed(.internal): "failed",
       KoineMeetingMeetingText.end(.lost): "lost", KoineMeetingMeetingText.reconnected: "reconnected",
-      KoineMeetingMeetingText.failure(Failure.Code.cameraDenied): "cameraDenied",
-      KoineMeetingMeetingText.failure(Failure.Code.microphoneDenied): "microphoneDenied",
+      KoineMeetingMeetingText.failure(Failure(.cameraDenied, "")): "cameraDenied",
+      KoineMeetingMeetingText.failure(Failure(.microphoneDenied, "")): "microphoneDenied",
     ]
     return cases[text] ?? (text.hasSuffix("lost the connection.") ? "personLost" : text)
   }

@@ -2,36 +2,21 @@ import Foundation
 import KoineTesting
 import Testing
 
-/// The reference apps whose call layers `koine port --to koine` has written (Samples/porting).
-enum PortedApp: String, CaseIterable {
-  case eventListener = "event-listener"
-  case meetingSession = "meeting-session"
-
-  @MainActor var suite: PortingSuite<any CallLayer> {
-    PortingSuite(
-      pair: "\(rawValue) → koine (ported)", old: { try self.old(in: $0) }, new: { try self.new(in: $0) },
-      facts: { $0.facts }, view: { $0.view }, actions: Actions.all)
-  }
-
-  @MainActor private func old(in context: PortingContext) throws -> any CallLayer {
-    switch self {
-    case .eventListener: try ListenerLayer(in: context)
-    case .meetingSession: try MeetingLayer(in: context)
-    }
-  }
-
-  @MainActor private func new(in context: PortingContext) throws -> any CallLayer {
-    switch self {
-    case .eventListener: try PortedListenerLayer(in: context)
-    case .meetingSession: try PortedMeetingLayer(in: context)
-    }
-  }
+extension ReferenceApp {
+  /// The apps whose call layers `koine port --to koine` has written (Samples/porting).
+  static let ported: [(app: ReferenceApp, makeLayer: @MainActor (PortingContext) throws -> any CallLayer)] = [
+    (.eventListener, { try PortedListenerLayer(in: $0) }), (.meetingSession, { try PortedMeetingLayer(in: $0) }),
+  ]
 }
 
-/// The reference apps against the layers that `koine port --to koine` has written of them (Samples/porting).
+/// The reference apps against the layers that `koine port --to koine` has written of them.
 @MainActor @Suite struct PortedTests {
-  private func report(of app: PortedApp, _ scenarios: [PortingScenario], seeds: [UInt64]) async throws {
-    let report = await app.suite.run(scenarios, seeds: seeds)
+  private func compare(_ app: ReferenceApp, in scenarios: [PortingScenario], seeds: [UInt64]) async throws {
+    let ported = try #require(ReferenceApp.ported.first { $0.app == app })
+    let suite = PortingSuite<any CallLayer>(
+      pair: "\(app.rawValue) → koine (ported)", old: { try app.makeLayer(in: $0) }, new: { try ported.makeLayer($0) },
+      facts: { app.facts(of: $0) }, view: { $0.view }, actions: app.actions)
+    let report = await suite.run(scenarios, seeds: seeds)
     if let folder = ProcessInfo.processInfo.environment["KOINE_PORTING_REPORTS"] {
       try Data(report.html().utf8).write(to: URL(fileURLWithPath: "\(folder)/\(app.rawValue)-ported.html"))
     }
@@ -39,15 +24,13 @@ enum PortedApp: String, CaseIterable {
     #expect(report.notPlayed == [])
   }
 
-  @Test(arguments: PortedApp.allCases, ["people", "mute", "share", "messages", "removed"]) func portedAppShowsTheSame(
-    _ app: PortedApp, _ scenario: String
-  ) async throws {
-    let scenario = try #require(PortingScenario.all.first { $0.id == scenario })
-    try await report(of: app, [scenario], seeds: [1])
+  @Test(arguments: ReferenceApp.ported.map(\.app), ["people", "mute", "share", "messages", "removed"])
+  func portedAppShowsTheSame(_ app: ReferenceApp, _ scenario: String) async throws {
+    try await compare(app, in: [try #require(PortingScenario.all.first { $0.id == scenario })], seeds: [1])
   }
 
-  @Test(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports"), arguments: PortedApp.allCases)
-  func portedAppShowsTheSameInAllScenarios(_ app: PortedApp) async throws {
-    try await report(of: app, PortingScenario.all, seeds: [1, 2, 3])
+  @Test(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports"), arguments: ReferenceApp.ported.map(\.app))
+  func portedAppShowsTheSameInAllScenarios(_ app: ReferenceApp) async throws {
+    try await compare(app, in: PortingScenario.all, seeds: [1, 2, 3])
   }
 }

@@ -104,7 +104,7 @@ final class KoineMeetingCallModel: ObservableObject, @unchecked Sendable {  // u
 
   private func startCamera(isGranted: Bool) {
     do {
-      guard isGranted else { throw Failure.Code.cameraDenied }
+      guard isGranted else { throw Failure(.cameraDenied, "") }
       try audioVideo.startCamera()
       isCameraOn = true
       readCamera()
@@ -284,7 +284,7 @@ extension KoineMeetingCallModel {
 
   func captureEnded() { stopSharing() }
 
-  func captureFailed(error: Failure.Code) {
+  func captureFailed(error: Failure) {
     notice = KoineMeetingMeetingText.failure(error)
     stopSharing()
   }
@@ -511,7 +511,7 @@ final class KoineMeetingJoinViewController: UIViewController, SelectorPerforming
   }
 
   private func microphoneAnswered(isGranted: Bool) {
-    guard isGranted else { return show(KoineMeetingMeetingText.failure(Failure.Code.microphoneDenied)) }
+    guard isGranted else { return show(KoineMeetingMeetingText.failure(Failure(.microphoneDenied, ""))) }
     service.joinInfo(for: name) { [weak self] result in
       do {
         self?.onJoin?(try JSONDecoder().decode(KoineMeetingJoinInfo.self, from: result.get()))

@@ -5,14 +5,13 @@ import Koine
 enum MeetingEvent {
   case joined(Participant), left(Participant, DepartureReason), muted(Participant, Bool)
   case tileAdded(RoomTile), tileRemoved(RoomTile), tilePaused(RoomTile, Bool)
-  case captureStarted, captureEnded, captureFailed(Failure.Code)
+  case captureStarted, captureEnded, captureFailed(Failure)
 }
-
 /// A call with shares as attendees, and with tiles from their first frame on.
 final class RoomMeeting: RoomCall, @unchecked Sendable {
   var observer: ((SessionEvent) -> Void)?, meetingObserver: ((MeetingEvent) -> Void)?
   private var tiles: [Track.ID: RoomTile] = [:], views: [Int: (sink: any VideoSink, stream: Track.ID)] = [:]
-  private var sent: Set<Track.ID> = [], sound: [Participant.ID: (isMuted: Bool, isReported: Bool)] = [:]
+  private var sent: Set<Track.ID> = [], sound: [Participant.ID: (isMuted: Bool, isReported: Bool)] = [:], begin: Tick?
 
   init(_ request: JoinRequest) {
     super.init(
@@ -25,12 +24,13 @@ final class RoomMeeting: RoomCall, @unchecked Sendable {
       self?.follow(event)
     }
   }
-  func start() throws(Failure.Code) {
-    guard session?.world.machine.permission(.microphone) == .granted else { throw .microphoneDenied }
+  func start() throws(Failure) {
+    guard session?.world.machine.permission(.microphone) == .granted else { throw Failure(.microphoneDenied, "") }
+    begin = session?.world.backend.scheduler.now
     join()
   }
-  func startCamera() throws(Failure.Code) {
-    guard session?.world.machine.permission(.camera) == .granted else { throw .cameraDenied }
+  func startCamera() throws(Failure) {
+    guard session?.world.machine.permission(.camera) == .granted else { throw Failure(.cameraDenied, "") }
     setStream(kind: .camera, isOn: true)
   }
   func setMicrophone(isOn: Bool) -> Bool {
@@ -58,13 +58,13 @@ final class RoomMeeting: RoomCall, @unchecked Sendable {
     default: break
     }
   }
-  /// 200 ms later an attendee without sound is reported as muted; from then on each change is.
+  /// A meeting looks at its attendees each 200 ms: then one without sound is muted, and from then on each change counts.
   private func joined(_ one: Participant) {
     meetingObserver?(.joined(one))
-    guard let world = session?.world else { return }
-    let lane = world.backend.scheduler.lane("meeting")
-    lane.post(at: lane.scheduler.now + .milliseconds(200)) { [weak self] in
-      world.delivery.deliver { self?.setMuted(nil, one) }
+    guard let world = session?.world, let begin else { return }
+    let lane = world.backend.scheduler.lane("meeting"), step = Duration.milliseconds(200)
+    lane.post(at: begin + step * (((lane.scheduler.now - begin) / step).rounded(.down) + 1)) { [weak self] in
+      world.delivery.deliver { [weak self] in self?.setMuted(nil, one) }
     }
   }
   private func setMuted(_ isMuted: Bool?, _ one: Participant) {
@@ -111,10 +111,10 @@ final class RoomScreen: @unchecked Sendable {  // a screen that is shared; used 
     guard isOn != self.isOn, let world = call.session?.world else { return }
     let hasFailed = isOn && (try? Devices.camera(world.devices.screen)) == nil
     self.isOn = isOn && !hasFailed
-    world.delivery.deliver { self.observer?(hasFailed ? .captureFailed(.screen) : event) }
+    world.delivery.deliver { self.observer?(hasFailed ? .captureFailed(Failure(.screen, "")) : event) }
   }
 }
 final class RoomShare { var videoSource: RoomScreen? }
-extension Failure.Code: @retroactive Error {
-  static func ~= (code: Self, error: any Error) -> Bool { (error as? Self ?? (error as? Failure)?.code) == code }
+extension Failure.Code {
+  static func ~= (code: Self, error: any Error) -> Bool { (error as? Failure)?.code == code }
 }

@@ -66,19 +66,23 @@ final class KoineWriter {
   func name(of word: String) -> (text: String, share: Share) {
     if let helper = Self.helperTypes[word] ?? Self.helperMembers[word] { return (helper, .inHelper) }
     let share: Share = word.hasPrefix("Room") ? .inHelper : .written
-    guard let dot = word.lastIndex(of: "."), !Self.types.contains(word), !word.hasSuffix("?") else {
-      return (word, share)
+    let dot = Self.types.contains(word) || word.hasSuffix("?") ? nil : word.lastIndex(of: ".")
+    let last = dot.map { String(word[word.index(after: $0)...]) } ?? word
+    if let (name, code) = Self.payload(of: last) {
+      let failure = "Failure(.\(code), \"\")"
+      return (name == "Failure" ? failure : "\(name)(\(failure))", Self.helperCodes.contains(code) ? .inHelper : share)
     }
-    let last = String(word[word.index(after: dot)...])
-    if let (name, code) = Self.payload(of: last) { return ("\(name)(Failure(.\(code), \"\"))", share) }
     return (last, word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last) ? .inHelper : share)
   }
 
-  /// `refused(roomFull)`: a value with a failure of this code in it.
-  private static func payload(of name: String) -> (name: Substring, code: Substring)? {
+  /// `refused(roomFull)`: a value with a failure of this code in it. `Failure(roomFull)`: the failure itself.
+  private static func payload(of name: String) -> (name: String, code: String)? {
     guard name.hasSuffix(")"), let open = name.firstIndex(of: "(") else { return nil }
-    return (name[..<open], name[name.index(after: open)...].dropLast())
+    return (String(name[..<open]), String(name[name.index(after: open)...].dropLast()))
   }
+
+  /// Whether a word is a value that is made anew, and no member of the type before it.
+  func isMade(_ word: String) -> Bool { Self.payload(of: word)?.name == "Failure" }
 
   /// The words that a word stands for: a value of the vendor's may be several of the common layer.
   private static func words(in word: String) -> [String] {
@@ -88,11 +92,13 @@ final class KoineWriter {
   /// A word as a value: the first that it stands for.
   func value(of word: String) -> (text: String, share: Share) { name(of: Self.words(in: word)[0]) }
 
-  /// The patterns of a `case` for a word, each with its dot.
+  /// The patterns of a `case` for a word, members of the type with their dot.
   func patterns(of word: String) -> [String] {
     Self.words(in: word).map { word in
-      let last = String(word[word.index(after: word.lastIndex(of: ".") ?? word.startIndex)...])
-      if let (name, code) = Self.payload(of: last) { return ".\(name)(Failure.Code.\(code))" }
+      let last = word.lastIndex(of: ".").map { String(word[word.index(after: $0)...]) } ?? word
+      if let (name, code) = Self.payload(of: last) {
+        return name == "Failure" ? "Failure.Code.\(code)" : ".\(name)(Failure.Code.\(code))"
+      }
       return "." + name(of: word).text
     }
   }

@@ -137,6 +137,13 @@ final class LayerRenderer {
       return member.leadingTrivia.description + text + token.trailingTrivia.description
     }
     guard case .word(let word)? = reading(at: token) else { return nil }
+    if context.writer.isMade(word) {
+      let (text, share) = context.writer.value(of: word)
+      if let base = member.base { markAll(in: base, .written) }
+      mark(token, share)
+      let made = token.isInPattern ? context.writer.patterns(of: word)[0] : text
+      return member.leadingTrivia.description + made + token.trailingTrivia.description
+    }
     if word == "self" {
       guard let base = member.base else { throw .unknown(token.text) }
       mark(token, .written)
@@ -333,7 +340,8 @@ final class LayerRenderer {
         switch reading {
         case .word(let word):
           let base: String = if let base = member.base { try trimmed(base) } else { "" }
-          let texts = context.writer.patterns(of: word).map { base + $0 }
+          if let base = member.base { markAll(in: base, .written) }
+          let texts = context.writer.patterns(of: word).map { $0.hasPrefix(".") ? base + $0 : $0 }
           let share = context.writer.value(of: word).share
           patterns.append(Pattern(token: token, reading: reading, texts: texts, share: share))
         case .lost: patterns.append(Pattern(token: token, reading: reading, texts: [], lost: "." + token.text))

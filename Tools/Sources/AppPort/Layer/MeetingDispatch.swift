@@ -34,7 +34,8 @@ struct MeetingDispatch {
     ]
     lines += state(observed) + streams(observed)
     lines += [
-      "    default: break", "    }", "  }", "", "  /// Calls the functions above for what follows from the session's events.",
+      "    default: break", "    }", "  }", "",
+      "  /// Calls the functions above for what follows from the session's events.",
       "  private func \(handle)(_ event: MeetingEvent) {", "    switch event {",
     ]
     lines += meeting(observed)

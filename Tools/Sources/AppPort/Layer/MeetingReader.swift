@@ -25,7 +25,8 @@ enum MeetingReader: StyleReader {
     "VideoTileState.attendeeId": "RoomTile.attendeeID",
     "InAppScreenCaptureSource": "RoomScreen", "ContentShareSource": "RoomShare",
     "ContentShareSource.videoSource": "RoomShare.videoSource",
-    "DefaultVideoRenderView.init()": "VideoView.init()", "DefaultVideoRenderView.init(frame:)": "VideoView.init(frame:)",
+    "DefaultVideoRenderView.init()": "VideoView.init()",
+    "DefaultVideoRenderView.init(frame:)": "VideoView.init(frame:)",
   ]
 
   static func reading(of symbol: String) -> Reading? {
