@@ -491,7 +491,7 @@ let package = Package(
     tests(
       "PortingSuite",
       of: [
-        "KoineTesting", "Koine", "KoineBackends", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp",
+        "KoineTesting", "Koine", "KoineBackends", "KoineTokens", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp",
         "EventListenerApp", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "UIKit",
         "AVFoundation", "Combine",
       ], swiftSettings: asAppsAre),

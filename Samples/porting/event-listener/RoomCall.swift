@@ -14,12 +14,11 @@ class RoomCall: @unchecked Sendable {  // used on the main queue only, where the
 
   init(
     room: String, credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
-    isCameraOn: Bool = true, reconnectTimeout: Duration = .seconds(60)
+    isCameraOn: Bool = true, in world: World? = nil
   ) {
     let id = participantID.isEmpty ? UUID().uuidString.lowercased() : participantID
-    var request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
-    request.reconnectTimeout = reconnectTimeout
-    session = (try? Backends.world(room: room, participant: id)).map { Session(request, in: $0) }
+    let request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
+    session = (world ?? (try? Backends.world(room: room, participant: id))).map { Session(request, in: $0) }
     wanted = Set((isMicrophoneOn ? [Track.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
   }
 
@@ -30,11 +29,12 @@ class RoomCall: @unchecked Sendable {  // used on the main queue only, where the
     for kind in [Track.Kind.microphone, .camera] where wanted.contains(kind) { start(kind, in: session) }
     session.join { _ in }  // the events report how it goes
   }
-  private func receive(_ event: SessionEvent) {
+  func receive(_ event: SessionEvent) {
     if case .messageReceived(let message) = event { messages.append(message) }
     handler?(event, self)
     if case .stateChanged(.connected) = event { hasEntered = true }
   }
+
   var localParticipant: RoomParticipant {
     RoomParticipant(call: self, last: session?.localParticipant ?? Participant(id: "", name: "", isLocal: true))
   }

@@ -43,7 +43,7 @@ public struct CallLayer: Sendable {
     let style = try Self.style(of: sites, in: app)
     let reader = try LayerReader(callClass, from: style, to: target)
     let layer = LayerDeclarations(callClass) { reader.vendorSymbol($0) != nil }
-    let helpers = [KoineHelper.file] + (reader.reader.helper.map { [$0] } ?? [])
+    let helpers = reader.reader.helpers
     try Self.checkNames(layer, callClass, prefix: prefix, helpers)
     let context = LayerContext(
       callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests)
@@ -57,12 +57,7 @@ public struct CallLayer: Sendable {
     }
     let typeName = prefix + callClass.name
     let dispatch =
-      context.model.handlers.isEmpty
-      ? ""
-      : "\n"
-        + (reader.reader.dispatch(
-          context.model, of: typeName, context.writer, isOnMainActor: callClass.isOnMainActor)
-          ?? context.writer.dispatch(context.model, of: typeName))
+      context.model.handlers.isEmpty ? "" : "\n" + context.dispatch(of: typeName, without: renderer.unported)
     let body = texts.map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
       context.writer.placeOfMembers, with: context.writer.members)
     let marked = DeclarationMarks.removed(from: Self.head(callClass, layer, isForTests: isForTests) + body + dispatch)
@@ -121,6 +116,7 @@ public struct CallLayer: Sendable {
     var imports: Set<String> = ["Koine", "Foundation"]
     let references = layer.items.reduce(into: Set<String>()) { $0.formUnion($1.references) }
     if references.contains(where: { $0.contains(platform) }) { imports.insert("KoineUIKit") }
+    if references.contains(where: { $0.contains("14KoineCoreVideo") }) { imports.insert("CoreVideo") }
     for path in Set(layer.items.map(\.location.file)) {
       guard let source = callClass.source(of: path) else { continue }
       for occurrence in source.file.occurrences

@@ -18,12 +18,19 @@ struct CallRenderer {
     guard let token = member?.declName.baseName ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
       let reading = renderer.reading(at: token)
     else { return nil }
+    if let symbol = renderer.symbol(at: token),
+      let found = try context.reader.reader.text(of: call, symbol, renderer)
+    {
+      renderer.mark(token, found.share)
+      return call.leadingTrivia.description + found.text + call.trailingTrivia.description
+    }
     switch reading {
+    case .code: return nil
     case .intent(let intent): return try text(of: intent, call, member, token)
     case .registration(let facts, let isOn): return try text(of: facts, isOn, call, member, token)
     case .word(let word):
       guard let range = word.range(of: ".init("), member == nil else { return nil }
-      renderer.mark(token, .written)
+      renderer.mark(token, context.writer.share(of: word))
       let type = context.writer.name(of: String(word[..<range.lowerBound])).text
       if let arguments = context.writer.arguments(ofInitializer: word) {
         return token.leadingTrivia.description + type + arguments + call.trailingTrivia.description

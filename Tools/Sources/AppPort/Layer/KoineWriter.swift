@@ -16,12 +16,12 @@ final class KoineWriter {
 
   /// Properties that the call class gets in addition.
   enum Property: String, CaseIterable {
-    case credential, topics, followed, presenters, observed, sharedTrack, isPathPoor
+    case credential, topics, followed, presenters, features, observed, sharedTrack, isPathPoor
 
     var type: String {
       switch self {
       case .credential: "String?"
-      case .topics, .followed: "Set<String> = []"
+      case .topics, .followed, .features: "Set<String> = []"
       case .presenters: "[String] = []"
       case .observed: "Set<Observed> = []"
       case .sharedTrack: "Track.ID?"
@@ -35,7 +35,16 @@ final class KoineWriter {
   private var used: Set<Property> = []
   private var setsCredential = false
 
-  init(taken: Set<String>) { self.taken = Set(taken.map { String($0.prefix { $0 != "(" }) }) }
+  /// Words of the helpers that belong to the app's style.
+  private let helperWords: Set<String>
+
+  /// Whether the call class is isolated to the main actor.
+  let isOnMainActor: Bool
+
+  init(taken: Set<String>, isOnMainActor: Bool = false, helperWords: Set<String> = []) {
+    (self.helperWords, self.isOnMainActor) = (helperWords, isOnMainActor)
+    self.taken = Set(taken.map { String($0.prefix { $0 != "(" }) })
+  }
 
   func forget() { (used, setsCredential) = ([], false) }
 
@@ -60,12 +69,18 @@ final class KoineWriter {
   private static let helperCodes: Set<String> = [
     "camera", "microphone", "screen", "duplicate", "cameraDenied", "microphoneDenied",
   ]
-  private static let types: Set<String> = ["Failure.Code", "Track.Kind", "Machine.Device", "Tile.Pause"]
+  private static let types: Set<String> = [
+    "Failure.Code", "Track.Kind", "Machine.Device", "Machine.Attachment", "UIView.ContentMode", "Tile.Pause",
+  ]
 
   /// A type's name, or the last part of a member's.
   func name(of word: String) -> (text: String, share: Share) {
+    if word.hasPrefix("(") || word.hasPrefix("[") { return (word, .written) }
+    if helperWords.contains(String(word.prefix { $0 != "." })) {
+      return (String(word.split(separator: ".").last ?? ""), .inHelper)
+    }
     if let helper = Self.helperTypes[word] ?? Self.helperMembers[word] { return (helper, .inHelper) }
-    let share: Share = word.hasPrefix("Room") ? .inHelper : .written
+    let share = share(of: word)
     let dot = Self.types.contains(word) || word.hasSuffix("?") ? nil : word.lastIndex(of: ".")
     let last = dot.map { String(word[word.index(after: $0)...]) } ?? word
     if let (name, code) = Self.payload(of: last) {
@@ -103,22 +118,32 @@ final class KoineWriter {
     }
   }
 
+  /// Types of helpers begin with `Room`.
+  func share(of word: String) -> Share { word.hasPrefix("Room") ? .inHelper : .written }
+  /// Types that are values in the common layer, and objects in a vendor's API: constants of them become variables.
+  let valueTypes: Set<String> = ["VideoPublishOptions", "VideoFormat", "[VideoFormat]"]
+
   /// Members that are more than a name.
   func expression(of word: String) -> Form? {
     switch word {
+    case "Participant.userID":
+      Form(usesHelper: false) { base, _ in "(\(base).externalUserID ?? \(base).name)" }
+    case "Track.ID.description":
+      Form(usesHelper: false) { base, _ in "\(base).id.description" }
     case "ReceivedMessage.text":
       Form(usesHelper: false) { base, _ in "String(decoding: \(base).payload, as: UTF8.self)" }
     case "ReceivedMessage.senderName":
       Form(usesHelper: true) { base, call in
         call.map { "(\($0).name(of: \(base).sender) ?? \"\")" }
       }
+    case "Machine.cameras": Form(usesHelper: false) { base, _ in "\(base).devices(.camera)" }
     default: nil
     }
   }
 
   /// Values that have more in them than the vendor's: they can be patterns, and no values.
   func hasPayload(_ word: String) -> Bool {
-    ["SessionState.ended", "EndReason.refused", "EndReason.removedByService"].contains(word)
+    ["SessionState.ended", "EndReason.refused", "EndReason.removedByService", "RoomTrack.isSent"].contains(word)
   }
 
   /// Whether a value cannot be compared with the word by `==`.
@@ -126,12 +151,14 @@ final class KoineWriter {
     hasPayload(word) || Self.words(in: word).count > 1 || Self.payload(of: word) != nil
   }
   /// The property that says whether a value is this one.
-  func predicate(_ word: String) -> String? { word == "SessionState.ended" ? "isEnded" : nil }
+  func predicate(_ word: String) -> String? {
+    ["SessionState.ended": "isEnded", "RoomTrack.isSent": "isSent"][word]
+  }
 
   func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
     case "LeaveReason", "MeetingSessionStatusCode": "description"
-    case "VideoSDKError": "rawValue"
+    case "VideoSDKError", "IVSBroadcastError": "rawValue"
     default: nil
     }
   }
@@ -219,18 +246,40 @@ final class KoineWriter {
       case .connectionLost: "connectionLost"
       case .speaker: "dominantSpeakerChanged"
       case .presenter: "presenterChanged"
+      case .participantsChanged: "participantsChanged"
+      case .streamChanged: "streamChanged"
+      case .microphoneMuted: "microphoneMuted"
+      case .ringEnded: "ringEnded"
+      case .camerasChanged: "camerasChanged"
+      case .channelOpened: "channelOpened"
+      case .channelMessage: "messageReceived"
+      case .shareChanged: "streamChanged"
+      case .viewFailed: "viewFailed"
+      case .attributes: "attributesChanged"
+      case .publishing: "publishingChanged"
+      case .shouldPublish: "shouldPublish"
+      case .streamsToPublish: "streamsToPublish"
+      case .wantedMedia: "wantedMedia"
       default: handler.fact.rawValue
       }
     return free(name)
   }
 
   /// A call of the app's functions that handle a fact; each parameter gets the next value.
-  func calls(_ fact: Fact, _ model: CallModel, _ values: String...) -> [String] {
-    model.handlers.filter { $0.fact == fact }.map { handler in
-      let arguments = zip(handler.labels, values).map { $0 == "_" ? $1 : "\($0): \($1)" }
-      return "\(handlerName(handler))(\(arguments.joined(separator: ", ")))"
-    }
+  func calls(_ fact: Fact, _ model: CallModel, _ values: String...) -> [String] { calls(fact, model, values) }
+
+  func calls(_ fact: Fact, _ model: CallModel, _ values: [String]) -> [String] {
+    model.handlers.filter { $0.fact == fact }.map { call($0, values) }
   }
+
+  /// A call of the app's function; each parameter gets the next value.
+  func call(_ handler: Handler, _ values: [String]) -> String {
+    let arguments = zip(handler.labels, values).map { $0 == "_" ? $1 : "\($0): \($1)" }
+    return "\(handlerName(handler))(\(arguments.joined(separator: ", ")))"
+  }
+
+  var followed: String { name(.followed) }
+  var features: String { name(.features) }
 
   /// The function that gets the session's events, as an extension of the call class. The order is that of the app's old callbacks.
   func dispatch(_ model: CallModel, of type: String) -> String {

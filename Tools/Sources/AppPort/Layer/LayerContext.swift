@@ -24,10 +24,17 @@ final class LayerContext {
     (self.prefix, self.isOutside) = (prefix, isOutside)
     (model, table) = (reader.model(of: layer), reader.table)
     writer = KoineWriter(
-      taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)))
+      taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)),
+      isOnMainActor: callClass.isOnMainActor, helperWords: reader.reader.helperWords)
   }
 
   func forget() { writer.forget() }
+
+  /// The functions that call the app's handlers, but for those that are not ported.
+  func dispatch(of type: String, without unported: Set<String>) -> String {
+    let model = model.without(unported)
+    return reader.reader.dispatch(model, of: type, writer) ?? writer.dispatch(model, of: type)
+  }
 
   /// The name of a declaration in the new layer; nil if it keeps its name.
   func newName(of usr: String, _ old: String) -> String? {
@@ -103,16 +110,19 @@ final class LayerContext {
   }
 
   func isInCallClass(_ node: Syntax, in source: CompiledSource) -> Bool {
-    var next = node.parent
-    while let current = next {
+    owners(of: node, in: source).contains(callClass.type.symbol.usr)
+  }
+
+  /// The class around a place.
+  func owner(of node: Syntax, in source: CompiledSource) -> String? { owners(of: node, in: source).first }
+
+  /// The classes around a place, the innermost first.
+  private func owners(of node: Syntax, in source: CompiledSource) -> [String] {
+    sequence(first: node) { $0.parent }.compactMap { current in
       let name =
         current.as(ClassDeclSyntax.self)?.name
         ?? current.as(ExtensionDeclSyntax.self)?.extendedType.lastToken(viewMode: .sourceAccurate)
-      if let name, source.occurrences(at: name).contains(where: { $0.symbol.usr == callClass.type.symbol.usr }) {
-        return true
-      }
-      next = current.parent
+      return name.flatMap { source.occurrences(at: $0).first { $0.symbol.kind.isType }?.symbol.usr }
     }
-    return false
   }
 }

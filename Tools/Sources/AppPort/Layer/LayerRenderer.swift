@@ -60,9 +60,13 @@ final class LayerRenderer {
     if let token = node.as(TokenSyntax.self) { return try text(of: token) }
     // The copy that `koine linux` writes names the app's file.
     if node.is(PoundSourceLocationSyntax.self) { return node.leadingTrivia.description }
+    if let text = try context.reader.reader.text(of: node, self) { return text }
     if let call = node.as(FunctionCallExprSyntax.self), let text = try CallRenderer(self).text(of: call) { return text }
     if let member = node.as(MemberAccessExprSyntax.self), let text = try text(of: member) { return text }
     if let wait = node.as(AwaitExprSyntax.self), let text = try text(of: wait) { return text }
+    if let attempt = node.as(TryExprSyntax.self), let text = try text(of: attempt) { return text }
+    if let type = node.as(SomeOrAnyTypeSyntax.self), let text = try text(of: type) { return text }
+    if let declaration = node.as(VariableDeclSyntax.self), let text = try text(of: declaration) { return text }
     if let sequence = node.as(SequenceExprSyntax.self) { return try text(of: sequence) }
     if let label = node.as(SwitchCaseLabelSyntax.self) { return try text(of: label) }
     if let cases = node.as(SwitchCaseListSyntax.self) { return try text(of: cases) }
@@ -105,6 +109,9 @@ final class LayerRenderer {
         let (text, share) = context.writer.value(of: word)
         mark(token, share)
         return token.replaced(by: text)
+      case .code(let code):
+        mark(token, context.writer.share(of: code))
+        return token.replaced(by: code)
       case .lost(let symbol, let instead): throw .lost(symbol: symbol, instead: instead)
       case .unknown(let symbol): throw .unknown(symbol)
       case .intent(let intent): throw .unknown(intent.symbol)
@@ -135,6 +142,10 @@ final class LayerRenderer {
       guard let text = structure.text(use(at: member, base, [:], [:])) else { throw .unknown(symbol) }
       mark(token, structure.share)
       return member.leadingTrivia.description + text + token.trailingTrivia.description
+    }
+    if case .code(let code)? = reading(at: token), member.base.map({ isType($0) }) ?? true {
+      markAll(in: member, context.writer.share(of: code))
+      return member.leadingTrivia.description + code + member.trailingTrivia.description
     }
     guard case .word(let word)? = reading(at: token) else { return nil }
     if context.writer.isMade(word) {
@@ -168,6 +179,63 @@ final class LayerRenderer {
     return wait.awaitKeyword.leadingTrivia.description + (try render(Syntax(call)))
   }
 
+  /// Without `try`, if the common layer's call throws nothing.
+  private func text(of attempt: TryExprSyntax) throws(Unportable) -> String? {
+    guard let call = attempt.expression.as(FunctionCallExprSyntax.self),
+      let token = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName,
+      let symbol = symbol(at: token), context.reader.reader.nonthrowing.contains(symbol)
+    else { return nil }
+    return attempt.tryKeyword.leadingTrivia.description + (try render(Syntax(call)))
+  }
+
+  /// Without `any`, if the common layer's type is no protocol.
+  private func text(of type: SomeOrAnyTypeSyntax) throws(Unportable) -> String? {
+    guard let token = type.constraint.lastToken(viewMode: .sourceAccurate), case .code? = reading(at: token) else {
+      return nil
+    }
+    return type.someOrAnySpecifier.leadingTrivia.description + (try render(Syntax(type.constraint)))
+  }
+
+  /// A constant that has a value instead of an object becomes a variable.
+  private func text(of declaration: VariableDeclSyntax) throws(Unportable) -> String? {
+    guard declaration.bindingSpecifier.tokenKind == .keyword(.let),
+      let call = declaration.bindings.first?.initializer?.value.as(FunctionCallExprSyntax.self),
+      let token = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
+      case .word(let word)? = reading(at: token), context.writer.valueTypes.contains(String(word.prefix { $0 != "." }))
+    else { return nil }
+    return try children(Syntax(declaration)).replacing(
+      declaration.bindingSpecifier.description, with: declaration.bindingSpecifier.replaced(by: "var"),
+      maxReplacements: 1)
+  }
+
+  private func isType(_ expression: ExprSyntax) -> Bool {
+    guard let token = expression.lastToken(viewMode: .sourceAccurate) else { return false }
+    return source.occurrences(at: token).contains { $0.symbol.kind.isType }
+  }
+
+  /// The vendor's symbol at a token: an initializer rather than its type.
+  func symbol(at token: TokenSyntax) -> String? {
+    let found = source.occurrences(at: token).filter { context.reader.vendorSymbol($0) != nil }
+    return (found.first { !$0.symbol.kind.isType } ?? found.first).flatMap(context.reader.vendorSymbol)
+  }
+
+  /// `value as? IVSCamera`, or with `as!` or `is`, as the style has it.
+  private func cast(_ value: ExprSyntax, _ cast: ExprSyntax, _ type: ExprSyntax) throws(Unportable) -> String? {
+    guard cast.is(UnresolvedAsExprSyntax.self) || cast.is(UnresolvedIsExprSyntax.self),
+      let named = type.as(TypeExprSyntax.self)?.lastToken(viewMode: .sourceAccurate), let symbol = symbol(at: named)
+    else { return nil }
+    let isTest = cast.is(UnresolvedIsExprSyntax.self)
+    let sign = cast.as(UnresolvedAsExprSyntax.self)?.questionOrExclamationMark?.text
+    guard isTest || sign != nil else { return nil }
+    let operand = try trimmed(value)
+    guard
+      let found = context.reader.reader.text(
+        ofCast: operand, to: symbol, isTest: isTest, from: self.type(of: value))
+    else { return nil }
+    mark(named, found.share)
+    return value.leadingTrivia.description + found.text + (sign == "!" ? "!" : "") + type.trailingTrivia.description
+  }
+
   private func text(of sequence: SequenceExprSyntax) throws(Unportable) -> String {
     let elements = Array(sequence.elements)
     var (text, index) = ("", 0)
@@ -179,7 +247,8 @@ final class LayerRenderer {
         index += 3
       } else if let sign = elements[index].as(BinaryOperatorExprSyntax.self), index > 0, index + 1 < elements.count,
         let other = context.writer.equality(sign.operator.text),
-        let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type)
+        let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type),
+        !context.reader.reader.objects.contains(where: { type.hasSuffix("." + $0) })
       {
         text += sign.operator.replaced(by: other)
         index += 1
@@ -194,6 +263,7 @@ final class LayerRenderer {
   private func comparison(
     _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax
   ) throws(Unportable) -> String? {
+    if let text = try cast(value, sign, other) { return text }
     if let text = try videoCast(value, sign, other) { return text }
     return try predicate(value, sign, other)
   }
@@ -289,17 +359,17 @@ final class LayerRenderer {
     var text = ""
     for element in cases {
       guard let one = element.as(SwitchCaseSyntax.self), let label = one.label.as(SwitchCaseLabelSyntax.self) else {
-        // Other cases stand for those that the vendor may add: the common layer's may be left to it.
         if let one = element.as(SwitchCaseSyntax.self), let attribute = one.attribute, !used.isEmpty {
-          text += attribute.leadingTrivia.description + (try trimmed(one.label))
-          text += one.label.trailingTrivia.description + (try render(Syntax(one.statements)))
+          // `@unknown default`: the common layer's type may have known values that the vendor's has not.
+          text +=
+            attribute.leadingTrivia.description + (try render(Syntax(one.label))) + (try render(Syntax(one.statements)))
         } else {
           text += try render(Syntax(element))
         }
         continue
       }
       let patterns = try patterns(of: label)
-      guard patterns.contains(where: { $0.reading != nil }) else {
+      guard patterns.contains(where: { $0.reading != nil || $0.lost != nil }) else {
         text += try render(Syntax(element))
         continue
       }
@@ -344,17 +414,25 @@ final class LayerRenderer {
           let texts = context.writer.patterns(of: word).map { $0.hasPrefix(".") ? base + $0 : $0 }
           let share = context.writer.value(of: word).share
           patterns.append(Pattern(token: token, reading: reading, texts: texts, share: share))
+        case .code(let code): patterns.append(Pattern(token: token, reading: reading, texts: [code]))
         case .lost: patterns.append(Pattern(token: token, reading: reading, texts: [], lost: "." + token.text))
         default: throw .unknown(token.text)
         }
       } else if let (token, reading, values) = typeTest(item) {
         patterns.append(Pattern(token: token, reading: reading, texts: values))
       } else {
-        var text = try render(Syntax(item))
-        if item.trailingComma != nil {
-          text = String(text.reversed().drop { $0 == " " || $0 == "," || $0 == "\n" }.reversed())
+        let token = item.firstToken(viewMode: .sourceAccurate)!
+        do {
+          var text = try render(Syntax(item))
+          if item.trailingComma != nil {
+            text = String(text.reversed().drop { $0 == " " || $0 == "," || $0 == "\n" }.reversed())
+          }
+          patterns.append(Pattern(token: token, reading: nil, texts: [text]))
+        } catch {
+          // A case with a value that is lost, such as `.inCall(.localHold)`.
+          guard case .lost(let symbol, _) = error else { throw error }
+          patterns.append(Pattern(token: token, reading: nil, texts: [], lost: symbol))
         }
-        patterns.append(Pattern(token: item.firstToken(viewMode: .sourceAccurate)!, reading: nil, texts: [text]))
       }
     }
     return patterns

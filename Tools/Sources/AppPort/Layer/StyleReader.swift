@@ -18,8 +18,32 @@ protocol StyleReader: Sendable {
   static func structure(of symbol: String) -> Structure?
   /// The values of the common layer that a test for a type of the vendor's (`is`) means; nil: the type alone.
   static func values(ofType symbol: String) -> [String]?
-  /// The functions that call the app's handlers; nil: as `KoineWriter` writes them.
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String?
+  /// All files that layers read from this style need.
+  static var helpers: [LayerHelper] { get }
+  /// Types of the vendor's that stay objects: they are compared by identity in the new layer, too.
+  static var objects: Set<String> { get }
+  /// Words that are the helpers', or members of these.
+  static var helperWords: Set<String> { get }
+  /// Code for a piece of the app's source that is more than other words; nil: as the table says.
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String?
+  /// The fact that a callback reports, where several callbacks have one name.
+  /// - Parameter type: the type of the app's function.
+  static func fact(of symbol: String, type: String?) -> Fact?
+  /// Code for a call that is more than other words; nil: as the table says.
+  static func text(
+    of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
+  ) throws(Unportable) -> (text: String, share: Share)?
+  /// Code for a cast to a vendor's type, or for the test whether a value is of the type; nil: as the table says.
+  /// - Parameters:
+  ///   - isTest: whether it is a test (`is`).
+  ///   - type: the value's type with its module.
+  static func text(
+    ofCast value: String, to symbol: String, isTest: Bool, from type: String?
+  ) -> (text: String, share: Share)?
+  /// The vendor's functions whose counterparts throw nothing.
+  static var nonthrowing: Set<String> { get }
+  /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String?
 }
 
 extension StyleReader {
@@ -27,9 +51,19 @@ extension StyleReader {
   static var helper: LayerHelper? { nil }
   static func structure(of symbol: String) -> Structure? { nil }
   static func values(ofType symbol: String) -> [String]? { nil }
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String? {
-    nil
-  }
+  static var helpers: [LayerHelper] { [KoineHelper.file] + (helper.map { [$0] } ?? []) }
+  static var objects: Set<String> { [] }
+  static var helperWords: Set<String> { [] }
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? { nil }
+  static func fact(of symbol: String, type: String?) -> Fact? { nil }
+  static func text(
+    of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
+  ) throws(Unportable) -> (text: String, share: Share)? { nil }
+  static func text(
+    ofCast value: String, to symbol: String, isTest: Bool, from type: String?
+  ) -> (text: String, share: Share)? { nil }
+  static var nonthrowing: Set<String> { [] }
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? { nil }
 }
 
 /// How one call or property of a vendor's is written in the words of the common layer.
@@ -61,7 +95,9 @@ struct Structure {
 
 /// The readers that there are.
 enum StyleReaders {
-  static let all: [any StyleReader.Type] = [EventListenerReader.self, MeetingReader.self]
+  static let all: [any StyleReader.Type] = [
+    EventListenerReader.self, MeetingReader.self, StageReader.self, CallAgentReader.self,
+  ]
 
   /// - Throws: `FactsFailure` if there is none for the style.
   static func reader(of style: Style) throws(FactsFailure) -> any StyleReader.Type {
@@ -164,8 +200,14 @@ struct LayerReader {
     guard let declaration = declarations[usr], declaration.module == callClass.type.module, !declaration.isImplicit
     else { return }
     for requirement in declaration.overridden {
-      guard let symbol = vendorName(requirement.usr), let fact = table.fact(symbol) else { continue }
-      model.add(Handler(fact: fact, usr: usr, name: declaration.symbol.name, location: declaration.location))
+      guard let symbol = vendorName(requirement.usr),
+        let fact = reader.fact(of: symbol, type: callClass.facts.declaration(usr)?.type.description)
+          ?? table.fact(symbol)
+      else { continue }
+      model.add(
+        Handler(
+          fact: fact, usr: usr, name: declaration.symbol.name, owner: declaration.owner?.usr ?? "",
+          location: declaration.location))
     }
     guard declaration.owner?.usr == callClass.type.symbol.usr, declaration.symbol.kind == .property,
       let type = callClass.facts.declaration(usr)?.type
