@@ -25,7 +25,7 @@ final class LayerContext {
     (model, table) = (reader.model(of: layer), reader.table)
     writer = KoineWriter(
       taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)),
-      helperWords: reader.reader.helperWords)
+      isOnMainActor: callClass.isOnMainActor, helperWords: reader.reader.helperWords)
   }
 
   /// Makes a reading of the app's code one that the target has no word for.
@@ -92,6 +92,18 @@ final class LayerContext {
       }
     }
     return nil
+  }
+
+  /// Whether a function without statements handles what no fact of the common layer says.
+  func isIdleHandler(_ node: Syntax, in source: CompiledSource) -> Bool {
+    guard let function = node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self),
+      function.body?.statements.isEmpty == true
+    else { return false }
+    return source.occurrences(at: function.name).contains { occurrence in
+      guard !occurrence.roles.contains(.reference), model.handler(occurrence.symbol.usr) == nil else { return false }
+      return callClass.app.declarations[occurrence.symbol.usr]?.overridden.contains { reader.vendorName($0.usr) != nil }
+        ?? false
+    }
   }
 
   /// How code at a place names the call object: the kept property, in the call class.

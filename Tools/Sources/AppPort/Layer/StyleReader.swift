@@ -14,6 +14,10 @@ protocol StyleReader: Sendable {
   static func value(of symbols: [String]) -> String?
   /// What layers read from this style need beside `KoineHelper`.
   static var helper: LayerHelper? { get }
+  /// How a call or property is written that no row of the table can say.
+  static func structure(of symbol: String) -> Structure?
+  /// The values of the common layer that a test for a type of the vendor's (`is`) means; nil: the type alone.
+  static func values(ofType symbol: String) -> [String]?
   /// All files that layers read from this style need.
   static var helpers: [LayerHelper] { get }
   /// Types of the vendor's that stay objects: they are compared by identity in the new layer, too.
@@ -45,6 +49,8 @@ protocol StyleReader: Sendable {
 extension StyleReader {
   static func value(of symbols: [String]) -> String? { nil }
   static var helper: LayerHelper? { nil }
+  static func structure(of symbol: String) -> Structure? { nil }
+  static func values(ofType symbol: String) -> [String]? { nil }
   static var helpers: [LayerHelper] { [KoineHelper.file] + (helper.map { [$0] } ?? []) }
   static var objects: Set<String> { [] }
   static var helperWords: Set<String> { [] }
@@ -60,9 +66,38 @@ extension StyleReader {
   static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? { nil }
 }
 
+/// How one call or property of a vendor's is written in the words of the common layer.
+struct Structure {
+  /// What is there in the app's code.
+  struct Use {
+    /// The value that it is asked of, as it is in the new layer.
+    let base: String?
+    /// The arguments as they are in the new layer, by label; `_` for none.
+    let arguments: [String: String]
+    /// The types of the arguments, with their modules.
+    let types: [String: String]
+    /// How the code names the call object; nil if it cannot.
+    let call: String?
+    let isInCallClass: Bool
+    let writer: KoineWriter
+  }
+
+  let share: Share
+  /// Labels of the arguments that have no counterpart.
+  let dropped: Set<String>
+  /// Nil if it cannot be written there.
+  let text: (Use) -> String?
+
+  init(_ share: Share, dropping dropped: Set<String> = [], _ text: @escaping (Use) -> String?) {
+    (self.share, self.dropped, self.text) = (share, dropped, text)
+  }
+}
+
 /// The readers that there are.
 enum StyleReaders {
-  static let all: [any StyleReader.Type] = [EventListenerReader.self, StageReader.self, CallAgentReader.self]
+  static let all: [any StyleReader.Type] = [
+    EventListenerReader.self, MeetingReader.self, StageReader.self, CallAgentReader.self,
+  ]
 
   /// - Throws: `FactsFailure` if there is none for the style.
   static func reader(of style: Style) throws(FactsFailure) -> any StyleReader.Type {
@@ -98,6 +133,7 @@ struct StyleTable {
 
   func reading(of symbol: String) -> Reading {
     if let reading = reader.reading(of: symbol) { return reading }
+    if reader.structure(of: symbol) != nil { return .structure(symbol: symbol) }
     switch meanings[symbol]?.meaning {
     case .word(let word)?: return .word(word)
     case .intent(let slots)?: return .intent(Intent(row: meanings[symbol]!.row.id, symbol: symbol, slots: slots))
@@ -106,6 +142,8 @@ struct StyleTable {
   }
 
   func value(of symbols: [String]) -> String? { reader.value(of: symbols) }
+  func structure(of symbol: String) -> Structure? { reader.structure(of: symbol) }
+  func values(ofType symbol: String) -> [String]? { reader.values(ofType: symbol) }
   func instead(of symbol: String) -> String? { lost[symbol] }
   func write(_ row: String, in target: Style) -> String? {
     PortingTable.current.rows.first { $0.id == row }?.write[target]
