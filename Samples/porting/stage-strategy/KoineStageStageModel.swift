@@ -449,7 +449,7 @@ final class KoineStageStageModel: NSObject, ObservableObject, @unchecked Sendabl
   /// The view that shows the picture of a tile.
   func makePreview(of tile: StageStrategyApp.Tile) -> UIView? {
     let stream = streams[tile.memberID]?.first { $0.id.description == tile.id }
-    guard let device = stream?.video else { return nil }
+    guard let device = stream.flatMap({ $0.kind.isVideo ? $0 : nil }) else { return nil }
     return device.makeView(with: tile.isShare ? .scaleAspectFit : .scaleAspectFill)
   }
 
@@ -498,7 +498,7 @@ final class KoineStageStageModel: NSObject, ObservableObject, @unchecked Sendabl
 
   /// Another participant's share is a picture beside the one that came first.
   private func isShare(_ stream: RoomStream, at index: Int) -> Bool {
-    index > 0 || stream == share?.stream
+    index > 0 || stream === share?.stream
   }
 
   private func name(of participant: Participant) -> String {
@@ -510,18 +510,18 @@ final class KoineStageStageModel: NSObject, ObservableObject, @unchecked Sendabl
 // MARK: - Strategy
 
 extension KoineStageStageModel {
-  func shouldPublish(_ stage: RoomStage, shouldPublishParticipant participant: Participant) -> Bool {
+  func shouldPublish(_ stage: Session, shouldPublishParticipant participant: Participant) -> Bool {
     !isInBackground
   }
 
   func streamsToPublish(
-    _ stage: RoomStage, streamsToPublishForParticipant participant: Participant
+    _ stage: Session, streamsToPublishForParticipant participant: Participant
   ) -> [RoomStream] {
     [share?.stream ?? devices.cameraStream, devices.microphoneStream].compactMap { $0 }
   }
 
   func wantedMedia(
-    _ stage: RoomStage, shouldSubscribeToParticipant participant: Participant
+    _ stage: Session, shouldSubscribeToParticipant participant: Participant
   ) -> Set<Track.Kind> {
     isInBackground ? [.microphone, .screenSound] : Set(Track.Kind.allCases)
   }
@@ -530,7 +530,7 @@ extension KoineStageStageModel {
 // MARK: - Renderer
 
 extension KoineStageStageModel {
-  func stateChanged(_ stage: RoomStage, didChange connectionState: SessionState, withError error: (any Error)?) {
+  func stateChanged(_ stage: Session, didChange connectionState: SessionState, withError error: (any Error)?) {
     switch connectionState {
     case .connecting:
       phase = phase == .connected || phase == .reconnecting ? .reconnecting : .connecting
@@ -548,12 +548,12 @@ extension KoineStageStageModel {
     }
   }
 
-  func participantJoined(_ stage: RoomStage, participantDidJoin participant: Participant) {
+  func participantJoined(_ stage: Session, participantDidJoin participant: Participant) {
     participants.append(participant)
     refresh()
   }
 
-  func participantLeft(_ stage: RoomStage, participantDidLeave participant: Participant) {
+  func participantLeft(_ stage: Session, participantDidLeave participant: Participant) {
     participants.removeAll { $0.id == participant.id }
     streams[participant.id] = nil
     meter.measure(participant.id, rms: nil)
@@ -561,37 +561,37 @@ extension KoineStageStageModel {
   }
 
   func publishingChanged(
-    _ stage: RoomStage, participant: Participant, didChange publishState: Bool
+    _ stage: Session, participant: Participant, didChange publishState: Bool
   ) {
     if participant.isLocal && publishState == true { networkProblem = nil }
   }
 
-  func streamAdded(_ stage: RoomStage, participant: Participant, didAdd streams: [RoomStream]) {
+  func streamAdded(_ stage: Session, participant: Participant, didAdd streams: [RoomStream]) {
     self.streams[participant.id, default: []] += streams
     if !participant.isLocal { streams.forEach { measure($0, of: participant) } }
     refresh()
   }
 
-  func streamRemoved(_ stage: RoomStage, participant: Participant, didRemove streams: [RoomStream]) {
+  func streamRemoved(_ stage: Session, participant: Participant, didRemove streams: [RoomStream]) {
     let urns = Set(streams.map { $0.id.description })
     self.streams[participant.id]?.removeAll { urns.contains($0.id.description) }
     if streams.contains(where: { $0.kind.isAudio }) { meter.measure(participant.id, rms: nil) }
     refresh()
   }
 
-  func streamMuted(_ stage: RoomStage, participant: Participant, didChangeMutedStreams streams: [RoomStream]) {
+  func streamMuted(_ stage: Session, participant: Participant, didChangeMutedStreams streams: [RoomStream]) {
     if streams.contains(where: { $0.kind.isAudio && $0.isMuted }) {
       meter.measure(participant.id, rms: nil)
     }
     refresh()
   }
 
-  func attributesChanged(_ stage: RoomStage, participantMetadataDidUpdate participant: Participant) {
+  func attributesChanged(_ stage: Session, participantMetadataDidUpdate participant: Participant) {
     refresh()
   }
 
   private func measure(_ stream: RoomStream, of participant: Participant) {
-    guard let device = stream.audio else { return }
+    guard let device = (stream.kind.isAudio ? stream : nil) else { return }
     device.setLevelHandler { [weak self, weak stream] stats in
       guard let self, let stream, !stream.isMuted else { return }
       meter.measure(participant.id, rms: stats)
@@ -658,25 +658,25 @@ extension KoineStageStageModel {
   private func handle(_ event: SessionEvent, in stage: RoomStage) {
     switch event {
     case .stateChanged(let state):
-      stateChanged(stage, didChange: state == .reconnecting ? .connecting : state, withError: RoomFault.error(of: state))
+      stateChanged(stage.session, didChange: state == .reconnecting ? .connecting : state, withError: RoomFault.error(of: state))
       if state == .connected { decide() }
     case .participantJoined(let participant):
-      participantJoined(stage, participantDidJoin: participant)
-      if !participant.isLocal { publishingChanged(stage, participant: participant, didChange: true) }
+      participantJoined(stage.session, participantDidJoin: participant)
+      if !participant.isLocal { publishingChanged(stage.session, participant: participant, didChange: true) }
       if !participant.isLocal { decide(about: participant) }
     case .participantLeft(let participant, _):
-      participantLeft(stage, participantDidLeave: participant)
+      participantLeft(stage.session, participantDidLeave: participant)
     case .attributesChanged(let participant):
       if let index = participants.firstIndex(where: { $0.id == participant.id }) { participants[index] = participant }
-      attributesChanged(stage, participantMetadataDidUpdate: participant)
+      attributesChanged(stage.session, participantMetadataDidUpdate: participant)
     case .streamPublished:
-      publishingChanged(stage, participant: stage.session.localParticipant, didChange: true)
+      publishingChanged(stage.session, participant: stage.session.localParticipant, didChange: true)
     case .streamAdded(let track, let owner):
-      streamAdded(stage, participant: owner, didAdd: [track].compactMap(stage.stream))
+      streamAdded(stage.session, participant: owner, didAdd: [track].compactMap(stage.stream))
     case .streamRemoved(let track, let owner):
-      streamRemoved(stage, participant: owner, didRemove: [track].compactMap(stage.stream))
+      streamRemoved(stage.session, participant: owner, didRemove: [track].compactMap(stage.stream))
     case .streamMuted(let track, let owner):
-      streamMuted(stage, participant: owner, didChangeMutedStreams: [track].compactMap(stage.stream))
+      streamMuted(stage.session, participant: owner, didChangeMutedStreams: [track].compactMap(stage.stream))
     case .publishFailed(let track, let failure):
       if failure.code == .device { failed(track.kind, didEmitError: RoomFault.error(of: failure)) }
       failed(nil, didEmitError: RoomFault.error(of: failure))
@@ -690,12 +690,12 @@ extension KoineStageStageModel {
   private func decide() {
     guard let stage, stage.session.state == .connected else { return }
     let local = stage.session.localParticipant
-    stage.publish(shouldPublish(stage, shouldPublishParticipant: local) ? { self.streamsToPublish(stage, streamsToPublishForParticipant: local) } : nil)
+    stage.publish(shouldPublish(stage.session, shouldPublishParticipant: local) ? { self.streamsToPublish(stage.session, streamsToPublishForParticipant: local) } : nil)
     for participant in stage.participants { decide(about: participant) }
   }
 
   private func decide(about participant: Participant) {
     guard let stage else { return }
-    stage.receive(wantedMedia(stage, shouldSubscribeToParticipant: participant), of: participant)
+    stage.receive(wantedMedia(stage.session, shouldSubscribeToParticipant: participant), of: participant)
   }
 }

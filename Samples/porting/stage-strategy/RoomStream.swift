@@ -7,7 +7,7 @@ import KoineBackends
 import UIKit
 
 /// A track that is received, or that the app can publish.
-@dynamicMemberLookup final class RoomStream: Equatable {
+@dynamicMemberLookup final class RoomStream {
   var track: Track, isReported = false
   private(set) var levelHandler: ((Float) -> Void)?
   private weak var session: Session?
@@ -27,8 +27,6 @@ import UIKit
     self.init(track, in: nil, options: config, feed: device)
   }
 
-  var video: RoomStream? { track.kind.isVideo ? self : nil }
-  var audio: RoomStream? { track.kind.isAudio ? self : nil }
   /// In dBov, several times a second.
   func setLevelHandler(_ handler: ((Float) -> Void)?) { levelHandler = handler }
   func setMuted(_ isMuted: Bool) {
@@ -68,7 +66,6 @@ import UIKit
     local?.unpublish()
     local = nil
   }
-  static func == (one: RoomStream, other: RoomStream) -> Bool { one === other }
 }
 
 extension Machine.Device {

@@ -104,9 +104,14 @@ public struct Handler: Hashable, Sendable {
   /// The compiler's identifier of the type that has the function.
   public let owner: String
   public let location: CodeLocation
+  /// The positions of the parameters that the function's statements never name.
+  public let unused: Set<Int>
 
-  public init(fact: Fact, usr: String, name: String, owner: String, location: CodeLocation) {
+  public init(
+    fact: Fact, usr: String, name: String, owner: String, location: CodeLocation, unused: Set<Int> = []
+  ) {
     (self.fact, self.usr, self.name, self.owner, self.location) = (fact, usr, name, owner, location)
+    self.unused = unused
   }
 
   /// The labels of its parameters; `_` for none.

@@ -1,4 +1,5 @@
 import CallModel
+import CompilerFacts
 import KoinePorting
 import SwiftSyntax
 
@@ -7,6 +8,7 @@ import SwiftSyntax
 enum StageReader: StyleReader {
   static let style = Style.stageStrategy
   static let helpers = StageHelper.files
+  static let objects: Set<String> = ["IVSStageStream", "IVSLocalStageStream", "IVSRemoteStageStream"]
   static let roles: [String: KeptProperty.Role] = [
     "IVSStage": .call, "IVSParticipantInfo": .participant, "IVSStageStream": .track,
   ]
@@ -79,6 +81,22 @@ enum StageReader: StyleReader {
     }
   }
 
+  /// Handlers that do nothing with the stage get the session.
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
+    guard let type = node.as(IdentifierTypeSyntax.self), renderer.symbol(at: type.name) == "IVSStage",
+      let parameter = type.parent?.as(FunctionParameterSyntax.self),
+      let list = parameter.parent?.as(FunctionParameterListSyntax.self),
+      let function = list.parent?.parent?.parent?.as(FunctionDeclSyntax.self),
+      let index = list.enumerated().first(where: { $1.id == parameter.id })?.offset
+    else { return nil }
+    let handlers = renderer.source.occurrences(at: function.name).compactMap {
+      renderer.context.model.handler($0.symbol.usr)
+    }
+    guard handlers.contains(where: { $0.unused.contains(index) }) else { return nil }
+    renderer.mark(type.name, .written)
+    return type.name.replaced(by: "Session")
+  }
+
   static func fact(of symbol: String, type: String?) -> Fact? {
     guard symbol == "IVSStageRenderer.stage(_:participant:didChange:)" else { return nil }
     return type?.contains("IVSParticipantPublishState") == true ? .publishing : nil
@@ -139,12 +157,19 @@ enum StageReader: StyleReader {
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
   ) -> (text: String, share: Share)? {
     switch symbol {
-    case "IVSImageDevice": (isTest ? value + ".kind.isVideo" : value + ".video", isTest ? .written : .inHelper)
-    case "IVSAudioDevice": (isTest ? value + ".kind.isAudio" : value + ".audio", isTest ? .written : .inHelper)
+    case "IVSImageDevice": (cast(value, where: ".kind.isVideo", isTest), .written)
+    case "IVSAudioDevice": (cast(value, where: ".kind.isAudio", isTest), .written)
     case "IVSCamera", "IVSMicrophone":
       cast(value, to: symbol == "IVSCamera" ? ".camera" : ".microphone", isTest, type).map { ($0, .written) }
     default: nil
     }
+  }
+
+  private static func cast(_ value: String, where condition: String, _ isTest: Bool) -> String {
+    if isTest { return value + condition }
+    // In an optional chain the value has a question mark.
+    return value.hasSuffix("?")
+      ? "\(value.dropLast()).flatMap({ $0\(condition) ? $0 : nil })" : "(\(value)\(condition) ? \(value) : nil)"
   }
 
   private static func cast(_ value: String, to kind: String, _ isTest: Bool, _ type: String?) -> String? {
@@ -155,7 +180,11 @@ enum StageReader: StyleReader {
   // MARK: Facts
 
   static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
-    let calls = { (fact: Fact, values: [String]) in writer.calls(fact, model, values) }
+    let calls = { (fact: Fact, values: [String]) in
+      model.handlers.filter { $0.fact == fact }.map { handler in
+        writer.call(handler, values.first == "stage" ? [Self.stage(of: handler)] + values.dropFirst() : values)
+      }
+    }
     let streams = "[track].compactMap(stage.stream)"
     let events: [(event: String, statements: [String])] = [
       (
@@ -204,8 +233,15 @@ enum StageReader: StyleReader {
     ]
   }
 
+  /// What a handler gets as the stage.
+  private static func stage(of handler: Handler) -> String {
+    handler.unused.contains(0) ? "stage.session" : "stage"
+  }
+
   private static func decisions(_ model: CallModel, _ writer: KoineWriter) -> [String] {
-    let calls = { (fact: Fact, person: String) in writer.calls(fact, model, ["stage", person]).first }
+    let calls = { (fact: Fact, person: String) in
+      model.handlers.first { $0.fact == fact }.map { writer.call($0, [Self.stage(of: $0), person]) }
+    }
     guard let stage = model.kept(as: .call), let isPublished = calls(.shouldPublish, "local"),
       let streams = calls(.streamsToPublish, "local"), let media = calls(.wantedMedia, "participant")
     else { return [] }

@@ -190,12 +190,12 @@ struct LayerReader {
         let isConformance = occurrence.symbol.kind == .protocol && occurrence.roles.contains(.baseOf)
         model.add(isConformance ? .conformance : table.reading(of: symbol), at: occurrence.location)
       }
-      for usr in item.declared.sorted() { readDeclaration(usr, &model) }
+      for usr in item.declared.sorted() { readDeclaration(usr, item.source, &model) }
     }
     return model
   }
 
-  private func readDeclaration(_ usr: String, _ model: inout CallModel) {
+  private func readDeclaration(_ usr: String, _ source: CompiledSource, _ model: inout CallModel) {
     let declarations = callClass.app.declarations
     guard let declaration = declarations[usr], declaration.module == callClass.type.module, !declaration.isImplicit
     else { return }
@@ -207,7 +207,7 @@ struct LayerReader {
       model.add(
         Handler(
           fact: fact, usr: usr, name: declaration.symbol.name, owner: declaration.owner?.usr ?? "",
-          location: declaration.location))
+          location: declaration.location, unused: Self.unusedParameters(of: declaration.location, in: source)))
     }
     guard declaration.owner?.usr == callClass.type.symbol.usr, declaration.symbol.kind == .property,
       let type = callClass.facts.declaration(usr)?.type
@@ -218,5 +218,15 @@ struct LayerReader {
     model.add(
       KeptProperty(
         name: declaration.symbol.name, usr: usr, role: role == .participant && isList ? .participants : role))
+  }
+
+  /// The positions of the parameters that the statements of the function at a place never name.
+  private static func unusedParameters(of place: CodeLocation, in source: CompiledSource) -> Set<Int> {
+    guard let function = source.token(at: place)?.parent?.as(FunctionDeclSyntax.self), let body = function.body else {
+      return []
+    }
+    let names = Set(body.tokens(viewMode: .sourceAccurate).map(\.text))
+    let parameters = function.signature.parameterClause.parameters.map { ($0.secondName ?? $0.firstName).text }
+    return Set(parameters.indices.filter { !names.contains(parameters[$0]) })
   }
 }
