@@ -27,6 +27,10 @@ struct LayerCommand: ParsableCommand {
       statement that the command cannot port stays as a comment under #warning("PORT 3: …"). No other file changes. The command \
       compiles the new files beside the app before it writes them.
 
+      With --plan it writes no Swift file but says what it would do: which vendor types other code sees, what it ports without a question, \
+      what it asks (at most 10 questions, each with a default and its cost), and what the style has no word for. --output FILE.html makes \
+      it a page. With --answers, too, the command writes the answers into that file, or adds the questions that are new to it.
+
       Layers of these styles are read: event-listener. Layers of these styles are written: koine.
 
       Exit code: 0; 1 if the new file does not compile beside the app; 66 if there are no sources, no build, no such class, or no reader \
@@ -51,17 +55,27 @@ struct LayerCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The beginning of the new names. With another one, the layers of several apps can be in one module.",
+      "The beginning of the new names, in place of the answers'. With another one, the layers of several apps can be in one module.",
       valueName: "name"))
-  var prefix = CallLayer.defaultPrefix
+  var prefix: String?
 
   @Flag(help: "Writes the file for a test target, which imports the app's module with @testable.")
   var forTests = false
+
+  @Flag(help: "Writes what the command would do, ask and leave out, and no Swift file.")
+  var plan = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Answers to the plan's questions, as JSON. With --plan the file is written; otherwise it is read.",
+      valueName: "file"))
+  var answers: String?
 
   @OptionGroup var build: BuildOptions
 
   func run() throws {
     let layer: CallLayer
+    let answered: PortAnswers?
     let outcome: CompileCommand.Outcome
     do {
       let sources = try AppSources(path: path)
@@ -70,18 +84,25 @@ struct LayerCommand: ParsableCommand {
       let command = { (module: String) throws(FactsFailure) in
         try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
       }
+      // The plan makes the file of answers, if there is none yet.
+      let isNew = plan && answers.map { !FileManager.default.fileExists(atPath: $0) } ?? true
+      answered = try answers.flatMap { file throws(FactsFailure) in
+        isNew ? nil : try PortAnswers(file: file, type: type, to: to)
+      }
       (layer, outcome) = try CallLayer.compiled(
-        of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, command
+        of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, answers: answered, command
       ) {
         module throws(FactsFailure) in try TreeDump(try command(module), toolchain: toolchain)
       }
+      if plan { return try write(layer.plan, answered) }
       if let output, outcome.succeeded { try write(layer, to: output) }
     } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine port: \(error)\n".utf8))
       throw ExitCode(66)
     }
     let result = outcome.succeeded ? "The new file compiles beside the app." : "The new file does not compile:"
-    let report = ([layer.report, "", result] + outcome.errors).joined(separator: "\n")
+    let asked = answered.map { _ in layer.plan.unansweredText } ?? []
+    let report = ([layer.report] + asked + ["", result] + outcome.errors).joined(separator: "\n")
     if let output {
       let written =
         "\nWritten to \(output), with \(layer.helpers.map(\.fileName).joined(separator: " and ")) beside it."
@@ -91,6 +112,23 @@ struct LayerCommand: ParsableCommand {
       try FileHandle.standardError.write(contentsOf: Data((report + "\n").utf8))
     }
     if !outcome.succeeded { throw ExitCode(1) }
+  }
+
+  /// Writes the plan, and the answers beside it.
+  private func write(_ plan: PortPlan, _ answered: PortAnswers?) throws {
+    if let output {
+      let text = output.hasSuffix(".html") ? plan.html : plan.text + "\n"
+      try text.write(toFile: output, atomically: true, encoding: .utf8)
+      print("The plan is in \(output).")
+    } else {
+      print(plan.text)
+    }
+    guard let answers else { return }
+    let all = plan.answers(answered ?? PortAnswers(type: type, to: to))
+    try all.json.write(toFile: answers, atomically: true, encoding: .utf8)
+    print(
+      "The answers are in \(answers): \(plan.questions.count { $0.isAnswered }) of \(plan.questions.count) given before."
+    )
   }
 
   private func write(_ layer: CallLayer, to output: String) throws {

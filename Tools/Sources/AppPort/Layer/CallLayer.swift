@@ -22,17 +22,21 @@ public struct CallLayer: Sendable {
   public let counts: [(share: String, count: Int)]
   /// What stays to be done by hand, with places.
   public let warnings: [String]
+  /// What the port does with the app, asks, and has no word for.
+  public let plan: PortPlan
 
   /// - Parameters:
   ///   - type: the call class's name.
   ///   - target: the style of the new layer.
   ///   - isForTests: whether the new layer is for a test target, which imports the app's module with `@testable`.
-  ///   - prefix: the beginning of the new names.
+  ///   - prefix: the beginning of the new names; nil: as the answers say.
+  ///   - answers: what the app's team has answered to the plan's questions; nil: the default answers.
   ///   - facts: the types of a module.
   /// - Throws: `FactsFailure` if a file does not compile, the class cannot be found, there is no reader of its style, no writer of the
   ///   target, or the app has types with the new names.
   public init(
-    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool = false, prefix: String = defaultPrefix,
+    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool = false, prefix: String? = nil,
+    answers: PortAnswers? = nil,
     without refusals: [LayerRefusal] = [], facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) {
     guard target == .koine else {
@@ -44,9 +48,19 @@ public struct CallLayer: Sendable {
     let reader = try LayerReader(callClass, from: style, to: target)
     let layer = LayerDeclarations(callClass) { reader.vendorSymbol($0) != nil }
     let helpers = reader.reader.helpers
+    let answers = answers ?? PortAnswers(type: type, to: target)
+    let chosen = try answers.prefix()
+    let prefix = prefix ?? chosen
     try Self.checkNames(layer, callClass, prefix: prefix, helpers)
     let context = LayerContext(
       callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests)
+    let meanings = CaseMeanings.all(in: context)
+    // Without an answer the first case stays.
+    for meaning in meanings where meaning.chosen(by: answers).name != meaning.choices[0].name {
+      for (place, symbol) in meaning.left(by: answers) {
+        context.leaveOut(symbol, at: place, "another case means the same")
+      }
+    }
     guard let first = layer.items.first else { throw FactsFailure("\(callClass.name) uses no vendor's symbols") }
     let renderer = LayerRenderer(context, source: first.source, refusals: refusals)
     var texts: [String] = []
@@ -60,25 +74,32 @@ public struct CallLayer: Sendable {
       context.model.handlers.isEmpty ? "" : "\n" + context.dispatch(of: typeName, without: renderer.unported)
     let body = texts.map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
       context.writer.placeOfMembers, with: context.writer.members)
-    let marked = DeclarationMarks.removed(from: Self.head(callClass, layer, isForTests: isForTests) + body + dispatch)
+    let outcomes = SiteOutcomes(
+      context, sites.sites, renderer.shares, decided: Set(meanings.flatMap { $0.left(by: answers).keys }),
+      answers: answers)
+    let fates = outcomes.fates(by: answers)
+    let whole = Self.head(callClass, layer, isForTests: isForTests) + body + dispatch
+    let marked = DeclarationMarks.removed(from: AnsweredText.text(whole, fates))
     source = marked.text
     declarations = marked.lines.map { (renderer.places[$0.number], $0.lines) }
     self.isForTests = isForTests
     self.helpers = helpers
     self.typeName = typeName
     module = callClass.type.module
-    counts = Share.allCases.map { share in
-      (share.rawValue, sites.sites.filter { (renderer.shares[$0.location] ?? .warned) == share }.count)
-    }
+    counts = Share.allCases.map { share in (share.rawValue, outcomes.all.count { $0.share == share }) }
     let unvisited = sites.sites.filter { renderer.shares[$0.location] == nil }
+    let answered = Set(fates.filter { $0.value != .warn }.map { AnsweredText.quoted(Substring($0.key)) })
+    let asked = outcomes.all.filter { $0.share == .warned && $0.cause.flatMap(answers.fate) == .warn }
     warnings =
-      renderer.warnings.map { "\($0.place): \($0.symbol)" }
+      renderer.warnings.filter { !answered.contains(AnsweredText.quoted(Substring($0.symbol))) }
+      .map { "\($0.place): \($0.symbol)" }
       + unvisited.map { "\($0.location): \($0.symbol) is in no declaration that was ported" }
+      + asked.map { "\($0.site.location): \($0.site.symbol), as answered" }
+    plan = PortPlan(
+      context, outcomes, meanings: meanings, answers: answers, prefix: prefix, newName: typeName, to: target,
+      files: [(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) })
     report = Self.report(callClass, layer, typeName, sites.sites.count, counts, warnings)
   }
-
-  /// The beginning of the names in a new layer.
-  public static let defaultPrefix = "Koine"
 
   /// Each round leaves at least one more declaration as a comment; so many rounds end all chains that apps have.
   private static let roundLimit = 64
@@ -101,7 +122,11 @@ public struct CallLayer: Sendable {
         "\(callClass.type.location): '\(callClass.name)' is inside another type; a layer is a class of its own")
     }
     let names = layer.renamed.compactMap { declarations[$0]?.symbol.name }.map { prefix + $0 }
-    for name in names + helpers.flatMap(\.typeNames) {
+    let taken = helpers.flatMap(\.typeNames)
+    if let name = names.first(where: taken.contains) {
+      throw FactsFailure("the helper has a type '\(name)': choose another beginning of the new names")
+    }
+    for name in names + taken {
       if let other = declarations.types(named: name).first(where: { $0.module == callClass.type.module }) {
         throw FactsFailure("the app has a type '\(name)' (\(other.location)), which the new layer needs")
       }
@@ -179,14 +204,15 @@ public struct CallLayer: Sendable {
   ///   - facts: the types of a module.
   /// - Throws: `FactsFailure`, as the initializer does, and if the compiler cannot be started.
   public static func compiled(
-    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool, prefix: String = defaultPrefix,
+    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool, prefix: String? = nil,
+    answers: PortAnswers? = nil,
     _ command: (String) throws(FactsFailure) -> CompileCommand, facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) -> (layer: CallLayer, outcome: CompileCommand.Outcome) {
     var known: [String: any TypeFacts] = [:]
     var refusals: [LayerRefusal] = []
     while true {
       let layer = try CallLayer(
-        of: type, in: app, to: target, isForTests: isForTests, prefix: prefix, without: refusals
+        of: type, in: app, to: target, isForTests: isForTests, prefix: prefix, answers: answers, without: refusals
       ) {
         module throws(FactsFailure) in
         if let found = known[module] { return found }

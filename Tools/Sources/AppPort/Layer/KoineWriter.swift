@@ -168,7 +168,15 @@ final class KoineWriter {
   let videoOfTrack = "video"
 
   /// The arguments of an initializer that the common layer has only with some.
-  func arguments(ofInitializer word: String) -> String? { word == "VideoView.init()" ? "(frame: .zero)" : nil }
+  func arguments(ofInitializer word: String) -> String? {
+    switch word {
+    case "VideoView.init()": "(frame: .zero)"
+    case "VideoPublishOptions.init()":
+      // As a stage publishes by default.
+      "(maximumBitrate: 900_000, maximumFramesPerSecond: 15, maximumWidth: 360, maximumHeight: 640, lowerLayers: [.small])"
+    default: nil
+    }
+  }
 
   // MARK: Actions
 

@@ -6,7 +6,7 @@ import SwiftSyntax
 final class LayerContext {
   let callClass: CallClass
   let layer: LayerDeclarations
-  let model: CallModel
+  private(set) var model: CallModel
   let table: StyleTable
   let writer: KoineWriter
   let reader: LayerReader
@@ -26,6 +26,11 @@ final class LayerContext {
     writer = KoineWriter(
       taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)),
       isOnMainActor: callClass.isOnMainActor, helperWords: reader.reader.helperWords)
+  }
+
+  /// Makes a reading of the app's code one that the target has no word for.
+  func leaveOut(_ symbol: String, at place: CodeLocation, _ instead: String) {
+    model.add(.lost(symbol: symbol, instead: instead), at: place)
   }
 
   func forget() { writer.forget() }
@@ -72,12 +77,17 @@ final class LayerContext {
 
   /// Why the common layer does not report what a function of the app handles; nil for other declarations.
   func lostHandler(_ node: Syntax, in source: CompiledSource) -> String? {
+    lostRequirement(node, in: source).map { "\($0.symbol): \($0.instead)" }
+  }
+
+  /// The vendor's callback that a function of the app handles and that the common layer does not have; nil for other declarations.
+  func lostRequirement(_ node: Syntax, in source: CompiledSource) -> (symbol: String, instead: String)? {
     let declaration = node.as(MemberBlockItemSyntax.self)?.decl
     guard let name = declaration?.as(FunctionDeclSyntax.self)?.name else { return nil }
     for occurrence in source.occurrences(at: name) where !occurrence.roles.contains(.reference) {
       for requirement in callClass.app.declarations[occurrence.symbol.usr]?.overridden ?? [] {
         if let symbol = reader.vendorName(requirement.usr), let instead = table.instead(of: symbol) {
-          return "\(symbol): \(instead)"
+          return (symbol, instead)
         }
       }
     }
