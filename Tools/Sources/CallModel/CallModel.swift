@@ -47,6 +47,8 @@ public enum Reading: Hashable, Sendable {
   case registration(of: Facts, isOn: Bool)
   /// The app declares that it gets facts.
   case conformance
+  /// The style's reader says how it is written: structure that no row of the table can say.
+  case structure(symbol: String)
   /// The common layer has no word for it.
   /// - Parameter instead: what to do instead.
   case lost(symbol: String, instead: String)
@@ -85,6 +87,11 @@ public enum Fact: String, Hashable, Sendable, CaseIterable {
   // Of apps that give each object a delegate.
   case participantsChanged, streamChanged, microphoneMuted, ringEnded, camerasChanged, channelOpened, channelMessage
   case shareChanged, viewFailed
+  // Of meetings.
+  case connecting, interrupted, participantDropped, participantMuted, participantUnmuted, speakersChanged
+  case tileAdded, tileRemoved, tilePaused, tileResumed, pathBecamePoor, pathRecovered
+  case videoConnecting, videoJoined, videoLeft, cameraAllowed
+  case shareStarted, shareEnded, captureStarted, captureEnded, captureFailed
 }
 
 /// A function of the app that gets one fact about one person, with the app's own statements.

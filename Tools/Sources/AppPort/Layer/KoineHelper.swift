@@ -28,10 +28,11 @@ enum KoineHelper {
 
       init(
         room: String, credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
-        isCameraOn: Bool = true, in world: World? = nil
+        isCameraOn: Bool = true, in world: World? = nil, reconnectTimeout: Duration = .seconds(60)
       ) {
         let id = participantID.isEmpty ? UUID().uuidString.lowercased() : participantID
-        let request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
+        var request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
+        request.reconnectTimeout = reconnectTimeout
         session = (world ?? (try? Backends.world(room: room, participant: id))).map { Session(request, in: $0) }
         wanted = Set((isMicrophoneOn ? [Track.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
       }
@@ -48,7 +49,6 @@ enum KoineHelper {
         handler?(event, self)
         if case .stateChanged(.connected) = event { hasEntered = true }
       }
-
       var localParticipant: RoomParticipant {
         RoomParticipant(call: self, last: session?.localParticipant ?? Participant(id: "", name: "", isLocal: true))
       }

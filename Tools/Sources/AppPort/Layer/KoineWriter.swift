@@ -15,14 +15,17 @@ final class KoineWriter {
   }
 
   /// Properties that the call class gets in addition.
-  private enum Property: String, CaseIterable {
-    case credential, topics, followed, presenters, features
+  enum Property: String, CaseIterable {
+    case credential, topics, followed, presenters, features, observed, sharedTrack, isPathPoor
 
     var type: String {
       switch self {
       case .credential: "String?"
       case .topics, .followed, .features: "Set<String> = []"
       case .presenters: "[String] = []"
+      case .observed: "Set<Observed> = []"
+      case .sharedTrack: "Track.ID?"
+      case .isPathPoor: "Bool = false"
       }
     }
   }
@@ -46,7 +49,7 @@ final class KoineWriter {
     taken.contains(name) ? "room" + name.prefix(1).uppercased() + name.dropFirst() : name
   }
 
-  private func name(_ property: Property) -> String {
+  func name(_ property: Property) -> String {
     used.insert(property)
     return free(property.rawValue)
   }
@@ -65,6 +68,7 @@ final class KoineWriter {
   ]
   private static let types: Set<String> = [
     "Failure.Code", "Track.Kind", "Machine.Device", "Machine.Attachment", "UIView.ContentMode",
+    "Tile.Pause",
   ]
 
   /// A type's name, or the last part of a member's.
@@ -74,10 +78,43 @@ final class KoineWriter {
       return (String(word.split(separator: ".").last ?? ""), .inHelper)
     }
     if let helper = Self.helperTypes[word] ?? Self.helperMembers[word] { return (helper, .inHelper) }
-    guard let dot = word.lastIndex(of: "."), !Self.types.contains(word) else { return (word, share(of: word)) }
-    let last = String(word[word.index(after: dot)...])
-    let isCode = word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last)
-    return (last, isCode ? .inHelper : share(of: word))
+    let share = share(of: word)
+    let dot = Self.types.contains(word) || word.hasSuffix("?") ? nil : word.lastIndex(of: ".")
+    let last = dot.map { String(word[word.index(after: $0)...]) } ?? word
+    if let (name, code) = Self.payload(of: last) {
+      let failure = "Failure(.\(code), \"\")"
+      return (name == "Failure" ? failure : "\(name)(\(failure))", Self.helperCodes.contains(code) ? .inHelper : share)
+    }
+    return (last, word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last) ? .inHelper : share)
+  }
+
+  /// `refused(roomFull)`: a value with a failure of this code in it. `Failure(roomFull)`: the failure itself.
+  private static func payload(of name: String) -> (name: String, code: String)? {
+    guard name.hasSuffix(")"), let open = name.firstIndex(of: "(") else { return nil }
+    return (String(name[..<open]), String(name[name.index(after: open)...].dropLast()))
+  }
+
+  /// Whether a word is a value that is made anew, and no member of the type before it.
+  func isMade(_ word: String) -> Bool { Self.payload(of: word)?.name == "Failure" }
+
+  /// The words that a word stands for: a value of the vendor's may be several of the common layer.
+  private static func words(in word: String) -> [String] {
+    // A tuple's type is one word.
+    word.hasPrefix("(") ? [word] : word.split(separator: ",").map { String($0.drop { $0 == " " }) }
+  }
+
+  /// A word as a value: the first that it stands for.
+  func value(of word: String) -> (text: String, share: Share) { name(of: Self.words(in: word)[0]) }
+
+  /// The patterns of a `case` for a word, members of the type with their dot.
+  func patterns(of word: String) -> [String] {
+    Self.words(in: word).map { word in
+      let last = word.lastIndex(of: ".").map { String(word[word.index(after: $0)...]) } ?? word
+      if let (name, code) = Self.payload(of: last) {
+        return name == "Failure" ? "Failure.Code.\(code)" : ".\(name)(Failure.Code.\(code))"
+      }
+      return "." + name(of: word).text
+    }
   }
 
   /// Types of helpers begin with `Room`.
@@ -107,6 +144,11 @@ final class KoineWriter {
   func hasPayload(_ word: String) -> Bool {
     ["SessionState.ended", "EndReason.refused", "EndReason.removedByService", "RoomTrack.isSent"].contains(word)
   }
+
+  /// Whether a value cannot be compared with the word by `==`.
+  func isNoValue(_ word: String) -> Bool {
+    hasPayload(word) || Self.words(in: word).count > 1 || Self.payload(of: word) != nil
+  }
   /// The property that says whether a value is this one.
   func predicate(_ word: String) -> String? {
     ["SessionState.ended": "isEnded", "RoomTrack.isSent": "isSent"][word]
@@ -114,7 +156,7 @@ final class KoineWriter {
 
   func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
-    case "LeaveReason": "description"
+    case "LeaveReason", "MeetingSessionStatusCode": "description"
     case "VideoSDKError", "IVSBroadcastError": "rawValue"
     default: nil
     }
@@ -214,9 +256,7 @@ final class KoineWriter {
       case .viewFailed: "viewFailed"
       case .attributes: "attributesChanged"
       case .publishing: "publishingChanged"
-      case .shouldPublish: "shouldPublish"
-      case .streamsToPublish: "streamsToPublish"
-      case .wantedMedia: "wantedMedia"
+      default: handler.fact.rawValue
       }
     return free(name)
   }

@@ -38,7 +38,8 @@ final class LayerContext {
   /// The functions that call the app's handlers, but for those that are not ported.
   func dispatch(of type: String, without unported: Set<String>) -> String {
     let model = model.without(unported)
-    return reader.reader.dispatch(model, of: type, writer) ?? writer.dispatch(model, of: type)
+    return reader.reader.dispatch(model, of: type, writer, isOnMainActor: callClass.isOnMainActor)
+      ?? writer.dispatch(model, of: type)
   }
 
   /// The name of a declaration in the new layer; nil if it keeps its name.
@@ -92,6 +93,18 @@ final class LayerContext {
       }
     }
     return nil
+  }
+
+  /// Whether a function without statements handles what no fact of the common layer says.
+  func isIdleHandler(_ node: Syntax, in source: CompiledSource) -> Bool {
+    guard let function = node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self),
+      function.body?.statements.isEmpty == true
+    else { return false }
+    return source.occurrences(at: function.name).contains { occurrence in
+      guard !occurrence.roles.contains(.reference), model.handler(occurrence.symbol.usr) == nil else { return false }
+      return callClass.app.declarations[occurrence.symbol.usr]?.overridden.contains { reader.vendorName($0.usr) != nil }
+        ?? false
+    }
   }
 
   /// How code at a place names the call object: the kept property, in the call class.

@@ -145,7 +145,7 @@ enum StageReader: StyleReader {
 
   // MARK: Facts
 
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String? {
     let calls = { (fact: Fact, values: [String]) in writer.calls(fact, model, values) }
     let streams = "[track].compactMap(stage.stream)"
     let events: [(event: String, statements: [String])] = [

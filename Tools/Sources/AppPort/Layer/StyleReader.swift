@@ -38,8 +38,12 @@ protocol StyleReader: Sendable {
   ) -> (text: String, share: Share)?
   /// The vendor's functions whose counterparts throw nothing.
   static var nonthrowing: Set<String> { get }
-  /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String?
+  /// How a call or property is written that no row of the table can say.
+  static func structure(of symbol: String) -> Structure?
+  /// The values of the common layer that a test for a type of the vendor's (`is`) means; nil: the type alone.
+  static func values(ofType symbol: String) -> [String]?
+  /// The functions that call the app's handlers; nil: as `KoineWriter` writes them.
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String?
 }
 
 extension StyleReader {
@@ -57,12 +61,45 @@ extension StyleReader {
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
   ) -> (text: String, share: Share)? { nil }
   static var nonthrowing: Set<String> { [] }
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? { nil }
+  static func structure(of symbol: String) -> Structure? { nil }
+  static func values(ofType symbol: String) -> [String]? { nil }
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String? {
+    nil
+  }
+}
+
+/// How one call or property of a vendor's is written in the words of the common layer.
+struct Structure {
+  /// What is there in the app's code.
+  struct Use {
+    /// The value that it is asked of, as it is in the new layer.
+    let base: String?
+    /// The arguments as they are in the new layer, by label; `_` for none.
+    let arguments: [String: String]
+    /// The types of the arguments, with their modules.
+    let types: [String: String]
+    /// How the code names the call object; nil if it cannot.
+    let call: String?
+    let isInCallClass: Bool
+    let writer: KoineWriter
+  }
+
+  let share: Share
+  /// Labels of the arguments that have no counterpart.
+  let dropped: Set<String>
+  /// Nil if it cannot be written there.
+  let text: (Use) -> String?
+
+  init(_ share: Share, dropping dropped: Set<String> = [], _ text: @escaping (Use) -> String?) {
+    (self.share, self.dropped, self.text) = (share, dropped, text)
+  }
 }
 
 /// The readers that there are.
 enum StyleReaders {
-  static let all: [any StyleReader.Type] = [EventListenerReader.self, StageReader.self, CallAgentReader.self]
+  static let all: [any StyleReader.Type] = [
+    EventListenerReader.self, StageReader.self, CallAgentReader.self, MeetingReader.self,
+  ]
 
   /// - Throws: `FactsFailure` if there is none for the style.
   static func reader(of style: Style) throws(FactsFailure) -> any StyleReader.Type {
@@ -98,6 +135,7 @@ struct StyleTable {
 
   func reading(of symbol: String) -> Reading {
     if let reading = reader.reading(of: symbol) { return reading }
+    if reader.structure(of: symbol) != nil { return .structure(symbol: symbol) }
     switch meanings[symbol]?.meaning {
     case .word(let word)?: return .word(word)
     case .intent(let slots)?: return .intent(Intent(row: meanings[symbol]!.row.id, symbol: symbol, slots: slots))
@@ -106,6 +144,8 @@ struct StyleTable {
   }
 
   func value(of symbols: [String]) -> String? { reader.value(of: symbols) }
+  func structure(of symbol: String) -> Structure? { reader.structure(of: symbol) }
+  func values(ofType symbol: String) -> [String]? { reader.values(ofType: symbol) }
   func instead(of symbol: String) -> String? { lost[symbol] }
   func write(_ row: String, in target: Style) -> String? {
     PortingTable.current.rows.first { $0.id == row }?.write[target]
