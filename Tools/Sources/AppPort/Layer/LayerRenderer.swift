@@ -67,6 +67,12 @@ final class LayerRenderer {
     if let attempt = node.as(TryExprSyntax.self), let text = try text(of: attempt) { return text }
     if let type = node.as(SomeOrAnyTypeSyntax.self), let text = try text(of: type) { return text }
     if let declaration = node.as(VariableDeclSyntax.self), let text = try text(of: declaration) { return text }
+    if let some = node.as(SomeOrAnyTypeSyntax.self), let first = some.constraint.firstToken(viewMode: .sourceAccurate),
+      case .word? = reading(at: first)
+    {
+      // The vendor has a protocol where the common layer has a type.
+      return some.someOrAnySpecifier.leadingTrivia.description + (try render(Syntax(some.constraint)))
+    }
     if let sequence = node.as(SequenceExprSyntax.self) { return try text(of: sequence) }
     if let label = node.as(SwitchCaseLabelSyntax.self) { return try text(of: label) }
     if let cases = node.as(SwitchCaseListSyntax.self) { return try text(of: cases) }
