@@ -14,7 +14,7 @@ class RoomCall: @unchecked Sendable {  // used on the main queue only, where the
 
   init(
     room: String, credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
-    isCameraOn: Bool = true, in world: World? = nil, reconnectTimeout: Duration = .seconds(60)
+    isCameraOn: Bool = true, reconnectTimeout: Duration = .seconds(60), in world: World? = nil
   ) {
     let id = participantID.isEmpty ? UUID().uuidString.lowercased() : participantID
     var request = JoinRequest(room: room, credential: credential, participantID: id, name: name)

@@ -248,9 +248,9 @@ final class KoineStageLocalDevices {
 
   init() {
     // Before the first discovery, because a preset may change the list of devices.
-    // koine port: the common layer has no IVSStageAudioManager.setPreset(_:); the common layer has no word for it
+    // koine port: the common layer has no IVSStageAudioManager.setPreset(_:); microphones of the machine cancel echo, unless AudioPublishOptions.processing says otherwise
     // IVSStageAudioManager.sharedInstance().setPreset(.videoChat)
-    let devices = Machine.Device.self.all
+    let devices = Machine.Device.all
 
     camera = devices.compactMap { $0.kind == .camera ? $0 : nil }.first
     if let front = camera?.sources.first(where: { $0.attachment == .front }) {
@@ -266,8 +266,8 @@ final class KoineStageLocalDevices {
 
   /// A setter that throws keeps the default, which is good enough for a call.
   private static func configuration() -> VideoPublishOptions {
-    var configuration = VideoPublishOptions()
-    configuration.setSize(CGSize(width: 360, height: 640))
+    var configuration = VideoPublishOptions(maximumBitrate: 900_000, maximumFramesPerSecond: 15, maximumWidth: 360, maximumHeight: 640, lowerLayers: [.small])
+    (configuration.maximumWidth, configuration.maximumHeight) = (360, 640)
     configuration.maximumFramesPerSecond = 30
     configuration.maximumBitrate = 900_000
     return configuration
@@ -318,8 +318,8 @@ final class KoineStageScreenShare {
   init(recorder: any StageStrategyApp.ScreenRecorder) throws {
     self.recorder = recorder
     let source = VideoFeed(repeatingAfter: .milliseconds(100))
-    var configuration = VideoPublishOptions()
-    configuration.setSize(CGSize(width: 1_280, height: 720))
+    var configuration = VideoPublishOptions(maximumBitrate: 900_000, maximumFramesPerSecond: 15, maximumWidth: 360, maximumHeight: 640, lowerLayers: [.small])
+    (configuration.maximumWidth, configuration.maximumHeight) = (1_280, 720)
     stream = RoomStream(device: source, config: configuration)
     recorder.startCapture { source.push($0) }
   }
@@ -361,9 +361,9 @@ final class KoineStageStageModel: NSObject, ObservableObject, @unchecked Sendabl
   init(recorder: (any StageStrategyApp.ScreenRecorder)? = nil) {
     self.recorder = recorder
     super.init()
-    // koine port: the common layer has no StageDevice.errorDelegate; handle gets the errors of the stage and of devices
+    // koine port: the common layer has no StageDevice.errorDelegate; `handle` gets the errors of the stage and of devices
     // devices.camera?.errorDelegate = self
-    // koine port: the common layer has no StageDevice.errorDelegate; handle gets the errors of the stage and of devices
+    // koine port: the common layer has no StageDevice.errorDelegate; `handle` gets the errors of the stage and of devices
     // devices.microphone?.errorDelegate = self
     isMuted = devices.isMuted
     isCameraOff = devices.isCameraOff
@@ -394,7 +394,7 @@ final class KoineStageStageModel: NSObject, ObservableObject, @unchecked Sendabl
     phase = .connecting
     do {
       let stage = try RoomStage(token: token)
-      // koine port: the common layer has no IVSStage.errorDelegate; handle gets the errors of the stage and of devices
+      // koine port: the common layer has no IVSStage.errorDelegate; `handle` gets the errors of the stage and of devices
       // stage.errorDelegate = self
       stage.handler = { [weak self] event, call in self?.handle(event, in: call) }
       self.stage = stage

@@ -1,5 +1,4 @@
-// The streams, devices and errors of layers that `koine port --to koine` writes of apps in the stage strategy style: the same for every
-// app.
+// Streams, devices and errors of layers in the stage strategy style (`koine port --to koine`): the same for every app.
 import CoreMedia
 import CoreVideo
 import Foundation
@@ -9,14 +8,14 @@ import UIKit
 
 /// A track that is received, or that the app can publish.
 @dynamicMemberLookup final class RoomStream: Equatable {
-  var track: Track
+  var track: Track, isReported = false
   private(set) var levelHandler: ((Float) -> Void)?
   private weak var session: Session?
   private var local: LocalStream?
   private let options: VideoPublishOptions, feed: VideoFeed?
   subscript<Value>(dynamicMember path: KeyPath<Track, Value>) -> Value { track[keyPath: path] }
 
-  init(_ track: Track, in session: Session?, options: VideoPublishOptions = VideoPublishOptions(), feed: VideoFeed? = nil) {
+  init(_ track: Track, in session: Session?, options: VideoPublishOptions = .init(), feed: VideoFeed? = nil) {
     (self.track, self.session, self.options, self.feed) = (track, session, options, feed)
   }
   convenience init(device: Machine.Device, configuration: VideoPublishOptions = VideoPublishOptions()) {
@@ -43,21 +42,27 @@ import UIKit
     return view
   }
 
-  func publish(in session: Session) throws {
-    let machine = session.world.machine
-    let local: LocalStream
-    if track.kind == .microphone {
-      local = try session.publish(microphone: machine.makeMicrophone())
-    } else {
-      let source: any VideoSource = try feed ?? machine.makeCamera()
-      var options = options  // sizes are meant for a camera that is held upright
-      if (source.format.width > source.format.height) != (options.maximumWidth > options.maximumHeight) {
-        (options.maximumWidth, options.maximumHeight) = (options.maximumHeight, options.maximumWidth)
-      }
-      local = try session.publish(camera: source, options: options)
+  /// - Returns: why it cannot be published; nil if it can.
+  func publish(in session: Session) -> Failure? {
+    do {
+      let machine = session.world.machine
+      let local =
+        track.kind == .microphone
+        ? try session.publish(microphone: machine.makeMicrophone(), options: AudioPublishOptions(bitrate: 64_000))
+        : try publish(feed ?? machine.makeCamera(), in: session)
+      if track.isMuted { local.setMuted(true) }
+      (self.local, self.session) = (local, session)
+      track = Track(id: local.id, kind: track.kind, isMuted: track.isMuted)
+      return nil
+    } catch { return error as? Failure ?? Failure(.device, "\(error)") }
+  }
+  /// Sizes are meant for a camera that is held upright.
+  private func publish(_ source: any VideoSource, in session: Session) throws -> LocalStream {
+    var options = options
+    if (source.format.width > source.format.height) != (options.maximumWidth > options.maximumHeight) {
+      (options.maximumWidth, options.maximumHeight) = (options.maximumHeight, options.maximumWidth)
     }
-    if track.isMuted { local.setMuted(true) }
-    (self.local, self.session, track) = (local, session, Track(id: local.id, kind: track.kind, isMuted: track.isMuted))
+    return try session.publish(camera: source, options: options)
   }
   func unpublish() {
     local?.unpublish()
@@ -86,10 +91,6 @@ extension VideoFeed {
     guard let now = (try? Backends.world())?.backend.scheduler.now else { return }
     if let frame = CMSampleBufferGetImageBuffer(buffer)?.videoFrame(captured: now) { push(frame) }
   }
-}
-
-extension VideoPublishOptions {
-  mutating func setSize(_ size: CGSize) { (maximumWidth, maximumHeight) = (Int(size.width), Int(size.height)) }
 }
 
 /// Errors with the numbers that apps in the stage strategy style know.

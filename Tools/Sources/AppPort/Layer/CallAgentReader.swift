@@ -70,7 +70,8 @@ enum CallAgentReader: StyleReader {
   ]
   static var helperWords: Set<String> {
     [
-      "RoomAgent", "CallSetup", "AgentCall", "AgentCallState", "IncomingRing", "RoomParticipant", "RoomTrack", "RoomVideo",
+      "RoomAgent", "CallSetup", "AgentCall", "AgentCallState", "IncomingRing", "RoomParticipant", "RoomTrack",
+      "RoomVideo",
       "RoomFrame", "RoomRenderer", "RoomChannel", "RoomInbox", "RoomCredential",
     ]
   }
@@ -148,7 +149,8 @@ enum CallAgentReader: StyleReader {
     else { return nil }
     if wrappers.contains(symbol), call.arguments.count == 1, let argument = call.arguments.first {
       renderer.mark(token, .written)
-      return call.leadingTrivia.description + (try renderer.trimmed(argument.expression)) + call.trailingTrivia.description
+      return call.leadingTrivia.description + (try renderer.trimmed(argument.expression))
+        + call.trailingTrivia.description
     }
     if symbol == "Call.feature(_:)", let base = member?.base {
       guard let name = call.arguments.first?.expression.lastToken(viewMode: .sourceAccurate),
@@ -346,7 +348,7 @@ enum CallAgentReader: StyleReader {
   }
 
   /// The functions that get the session's events and the machine's.
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String? {
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
     func calls(_ fact: Fact, _ values: String...) -> [String] {
       model.handlers.filter { $0.fact == fact }.map { writer.call($0, values) }
     }

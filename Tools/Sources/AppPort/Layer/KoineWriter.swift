@@ -38,8 +38,11 @@ final class KoineWriter {
   /// Words of the helpers that belong to the app's style.
   private let helperWords: Set<String>
 
-  init(taken: Set<String>, helperWords: Set<String> = []) {
-    self.helperWords = helperWords
+  /// Whether the call class is isolated to the main actor.
+  let isOnMainActor: Bool
+
+  init(taken: Set<String>, isOnMainActor: Bool = false, helperWords: Set<String> = []) {
+    (self.helperWords, self.isOnMainActor) = (helperWords, isOnMainActor)
     self.taken = Set(taken.map { String($0.prefix { $0 != "(" }) })
   }
 
@@ -67,8 +70,7 @@ final class KoineWriter {
     "camera", "microphone", "screen", "duplicate", "cameraDenied", "microphoneDenied",
   ]
   private static let types: Set<String> = [
-    "Failure.Code", "Track.Kind", "Machine.Device", "Machine.Attachment", "UIView.ContentMode",
-    "Tile.Pause",
+    "Failure.Code", "Track.Kind", "Machine.Device", "Machine.Attachment", "UIView.ContentMode", "Tile.Pause",
   ]
 
   /// A type's name, or the last part of a member's.
@@ -167,7 +169,15 @@ final class KoineWriter {
   let videoOfTrack = "video"
 
   /// The arguments of an initializer that the common layer has only with some.
-  func arguments(ofInitializer word: String) -> String? { word == "VideoView.init()" ? "(frame: .zero)" : nil }
+  func arguments(ofInitializer word: String) -> String? {
+    switch word {
+    case "VideoView.init()": "(frame: .zero)"
+    case "VideoPublishOptions.init()":
+      // As a stage publishes by default.
+      "(maximumBitrate: 900_000, maximumFramesPerSecond: 15, maximumWidth: 360, maximumHeight: 640, lowerLayers: [.small])"
+    default: nil
+    }
+  }
 
   // MARK: Actions
 
@@ -256,6 +266,9 @@ final class KoineWriter {
       case .viewFailed: "viewFailed"
       case .attributes: "attributesChanged"
       case .publishing: "publishingChanged"
+      case .shouldPublish: "shouldPublish"
+      case .streamsToPublish: "streamsToPublish"
+      case .wantedMedia: "wantedMedia"
       default: handler.fact.rawValue
       }
     return free(name)

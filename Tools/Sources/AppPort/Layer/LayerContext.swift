@@ -25,7 +25,7 @@ final class LayerContext {
     (model, table) = (reader.model(of: layer), reader.table)
     writer = KoineWriter(
       taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)),
-      helperWords: reader.reader.helperWords)
+      isOnMainActor: callClass.isOnMainActor, helperWords: reader.reader.helperWords)
   }
 
   /// Makes a reading of the app's code one that the target has no word for.
@@ -38,8 +38,7 @@ final class LayerContext {
   /// The functions that call the app's handlers, but for those that are not ported.
   func dispatch(of type: String, without unported: Set<String>) -> String {
     let model = model.without(unported)
-    return reader.reader.dispatch(model, of: type, writer, isOnMainActor: callClass.isOnMainActor)
-      ?? writer.dispatch(model, of: type)
+    return reader.reader.dispatch(model, of: type, writer) ?? writer.dispatch(model, of: type)
   }
 
   /// The name of a declaration in the new layer; nil if it keeps its name.

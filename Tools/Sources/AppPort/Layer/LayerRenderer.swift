@@ -137,15 +137,15 @@ final class LayerRenderer {
       guard let name = context.writer.rawValue(of: type) else { throw .unknown("\(type).rawValue") }
       return try render(Syntax(base)) + member.period.description + token.replaced(by: name)
     }
-    if case .code(let code)? = reading(at: token), member.base.map({ isType($0) }) ?? true {
-      markAll(in: member, context.writer.share(of: code))
-      return member.leadingTrivia.description + code + member.trailingTrivia.description
-    }
     if case .structure(let symbol)? = reading(at: token), let structure = context.table.structure(of: symbol) {
       let base: String? = if let base = member.base { try trimmed(base) } else { nil }
       guard let text = structure.text(use(at: member, base, [:], [:])) else { throw .unknown(symbol) }
       mark(token, structure.share)
       return member.leadingTrivia.description + text + token.trailingTrivia.description
+    }
+    if case .code(let code)? = reading(at: token), member.base.map({ isType($0) }) ?? true {
+      markAll(in: member, context.writer.share(of: code))
+      return member.leadingTrivia.description + code + member.trailingTrivia.description
     }
     guard case .word(let word)? = reading(at: token) else { return nil }
     if context.writer.isMade(word) {
@@ -359,10 +359,10 @@ final class LayerRenderer {
     var text = ""
     for element in cases {
       guard let one = element.as(SwitchCaseSyntax.self), let label = one.label.as(SwitchCaseLabelSyntax.self) else {
-        // Other cases stand for those that the vendor may add: the common layer's may be left to it.
         if let one = element.as(SwitchCaseSyntax.self), let attribute = one.attribute, !used.isEmpty {
-          text += attribute.leadingTrivia.description + (try trimmed(one.label))
-          text += one.label.trailingTrivia.description + (try render(Syntax(one.statements)))
+          // `@unknown default`: the common layer's type may have known values that the vendor's has not.
+          text +=
+            attribute.leadingTrivia.description + (try render(Syntax(one.label))) + (try render(Syntax(one.statements)))
         } else {
           text += try render(Syntax(element))
         }

@@ -4,16 +4,13 @@ import CallModel
 struct MeetingDispatch {
   private let model: CallModel
   private let writer: KoineWriter
-  private let isOnMainActor: Bool
 
-  init(_ model: CallModel, _ writer: KoineWriter, isOnMainActor: Bool) {
-    (self.model, self.writer, self.isOnMainActor) = (model, writer, isOnMainActor)
-  }
+  init(_ model: CallModel, _ writer: KoineWriter) { (self.model, self.writer) = (model, writer) }
 
   func text(of type: String) -> String {
     let observed = writer.name(.observed)
     let handle = writer.handleName
-    let run = { (call: String) in isOnMainActor ? "MainActor.assumeIsolated { \(call) }" : call }
+    let run = { (call: String) in writer.isOnMainActor ? "MainActor.assumeIsolated { \(call) }" : call }
     var lines = [
       "extension \(type) {", "  enum Observed { case call, attendees, speakers, tiles, share }", "",
       "  private func \(writer.free("observe"))(_ group: Observed, in meeting: RoomMeeting) {",

@@ -182,7 +182,7 @@ enum MeetingReader: StyleReader {
 
   static var helper: LayerHelper? { MeetingHelper.file }
 
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String? {
-    MeetingDispatch(model, writer, isOnMainActor: isOnMainActor).text(of: type)
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
+    MeetingDispatch(model, writer).text(of: type)
   }
 }

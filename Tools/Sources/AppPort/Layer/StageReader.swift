@@ -14,7 +14,7 @@ enum StageReader: StyleReader {
   private static let camera = "Machine.Device"
   private static let audioManager =
     "microphones of the machine cancel echo, unless AudioPublishOptions.processing says otherwise"
-  private static let errors = "handle gets the errors of the stage and of devices"
+  private static let errors = "`handle` gets the errors of the stage and of devices"
   private static let readings: [String: Reading] = [
     "IVSStage": .code("RoomStage"), "IVSStage.join()": .word("RoomStage.join"),
     "IVSStage.leave()": .word("RoomStage.leave"),
@@ -57,6 +57,7 @@ enum StageReader: StyleReader {
     "IVSCustomImageSource": .code("VideoFeed"), "IVSCustomImageSource.onSampleBuffer(_:)": .word("RoomFeed.push"),
     "MicrophoneDevice.isEchoCancellationEnabled": .lost(
       symbol: "IVSMicrophone.isEchoCancellationEnabled", instead: audioManager),
+    "IVSStageAudioManager.setPreset(_:)": .lost(symbol: "IVSStageAudioManager.setPreset(_:)", instead: audioManager),
     "IVSStageAudioManager": .lost(symbol: "IVSStageAudioManager", instead: audioManager),
     // Configurations.
     "IVSLocalStageStreamConfiguration": .code("VideoPublishOptions"),
@@ -64,7 +65,6 @@ enum StageReader: StyleReader {
     "IVSLocalStageStreamConfiguration.video": .word("self"),
     "IVSLocalStageStreamVideoConfiguration": .code("VideoPublishOptions"),
     "IVSLocalStageStreamVideoConfiguration.init()": .word("VideoPublishOptions.init()"),
-    "IVSLocalStageStreamVideoConfiguration.setSize(_:)": .word("RoomStream.setSize"),
     // Errors.
     "IVSBroadcastErrorDomain": .code("RoomFault.domain"), "IVSBroadcastError": .code("RoomFault"),
     "IVSBroadcastError.deviceNotFound": .word("RoomFault.device"),
@@ -113,10 +113,19 @@ enum StageReader: StyleReader {
     case "IVSDeviceDiscovery.init()": return ("Machine.Device.self", .written)
     case "IVSDeviceDiscovery.listLocalDevices()":
       guard let base else { return nil }
-      return ("\(try renderer.trimmed(base)).all", .inHelper)
+      let list = try renderer.trimmed(base)
+      return ((list.hasSuffix(".self") ? String(list.dropLast(5)) : list) + ".all", .inHelper)
     case "IVSDeviceDiscovery.createImageSource(withName:)":
       if let base { _ = try renderer.trimmed(base) }
       return ("VideoFeed(repeatingAfter: .milliseconds(100))", .written)
+    case options + "setSize(_:)":
+      guard let base, let size = first?.as(FunctionCallExprSyntax.self),
+        size.calledExpression.trimmedDescription == "CGSize",
+        let width = size.arguments.first?.expression, let height = size.arguments.last?.expression
+      else { throw .unknown(symbol + " with a size that is not made there") }
+      let target = try renderer.trimmed(base)
+      let values = (try renderer.trimmed(width), try renderer.trimmed(height))
+      return ("(\(target).maximumWidth, \(target).maximumHeight) = (\(values.0), \(values.1))", .written)
     default:
       if let base, symbol.hasSuffix(".listAvailableInputSources()") {
         return ("\(try renderer.trimmed(base)).sources", .inHelper)
@@ -145,7 +154,7 @@ enum StageReader: StyleReader {
 
   // MARK: Facts
 
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String? {
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
     let calls = { (fact: Fact, values: [String]) in writer.calls(fact, model, values) }
     let streams = "[track].compactMap(stage.stream)"
     let events: [(event: String, statements: [String])] = [

@@ -14,6 +14,10 @@ protocol StyleReader: Sendable {
   static func value(of symbols: [String]) -> String?
   /// What layers read from this style need beside `KoineHelper`.
   static var helper: LayerHelper? { get }
+  /// How a call or property is written that no row of the table can say.
+  static func structure(of symbol: String) -> Structure?
+  /// The values of the common layer that a test for a type of the vendor's (`is`) means; nil: the type alone.
+  static func values(ofType symbol: String) -> [String]?
   /// All files that layers read from this style need.
   static var helpers: [LayerHelper] { get }
   /// Types of the vendor's that stay objects: they are compared by identity in the new layer, too.
@@ -38,17 +42,15 @@ protocol StyleReader: Sendable {
   ) -> (text: String, share: Share)?
   /// The vendor's functions whose counterparts throw nothing.
   static var nonthrowing: Set<String> { get }
-  /// How a call or property is written that no row of the table can say.
-  static func structure(of symbol: String) -> Structure?
-  /// The values of the common layer that a test for a type of the vendor's (`is`) means; nil: the type alone.
-  static func values(ofType symbol: String) -> [String]?
-  /// The functions that call the app's handlers; nil: as `KoineWriter` writes them.
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String?
+  /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String?
 }
 
 extension StyleReader {
   static func value(of symbols: [String]) -> String? { nil }
   static var helper: LayerHelper? { nil }
+  static func structure(of symbol: String) -> Structure? { nil }
+  static func values(ofType symbol: String) -> [String]? { nil }
   static var helpers: [LayerHelper] { [KoineHelper.file] + (helper.map { [$0] } ?? []) }
   static var objects: Set<String> { [] }
   static var helperWords: Set<String> { [] }
@@ -61,11 +63,7 @@ extension StyleReader {
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
   ) -> (text: String, share: Share)? { nil }
   static var nonthrowing: Set<String> { [] }
-  static func structure(of symbol: String) -> Structure? { nil }
-  static func values(ofType symbol: String) -> [String]? { nil }
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter, isOnMainActor: Bool) -> String? {
-    nil
-  }
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? { nil }
 }
 
 /// How one call or property of a vendor's is written in the words of the common layer.
@@ -98,7 +96,7 @@ struct Structure {
 /// The readers that there are.
 enum StyleReaders {
   static let all: [any StyleReader.Type] = [
-    EventListenerReader.self, StageReader.self, CallAgentReader.self, MeetingReader.self,
+    EventListenerReader.self, MeetingReader.self, StageReader.self, CallAgentReader.self,
   ]
 
   /// - Throws: `FactsFailure` if there is none for the style.
