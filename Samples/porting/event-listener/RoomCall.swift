@@ -14,10 +14,11 @@ class RoomCall: @unchecked Sendable {  // used on the main queue only, where the
 
   init(
     room: String, credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
-    isCameraOn: Bool = true, in world: World? = nil
+    isCameraOn: Bool = true, reconnectTimeout: Duration = .seconds(60), in world: World? = nil
   ) {
     let id = participantID.isEmpty ? UUID().uuidString.lowercased() : participantID
-    let request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
+    var request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
+    request.reconnectTimeout = reconnectTimeout
     session = (world ?? (try? Backends.world(room: room, participant: id))).map { Session(request, in: $0) }
     wanted = Set((isMicrophoneOn ? [Track.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
   }
@@ -34,7 +35,6 @@ class RoomCall: @unchecked Sendable {  // used on the main queue only, where the
     handler?(event, self)
     if case .stateChanged(.connected) = event { hasEntered = true }
   }
-
   var localParticipant: RoomParticipant {
     RoomParticipant(call: self, last: session?.localParticipant ?? Participant(id: "", name: "", isLocal: true))
   }

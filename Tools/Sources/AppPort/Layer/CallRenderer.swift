@@ -30,8 +30,8 @@ struct CallRenderer {
     case .registration(let facts, let isOn): return try text(of: facts, isOn, call, member, token)
     case .word(let word):
       guard let range = word.range(of: ".init("), member == nil else { return nil }
-      renderer.mark(token, context.writer.share(of: word))
-      let type = context.writer.name(of: String(word[..<range.lowerBound])).text
+      let (type, share) = context.writer.name(of: String(word[..<range.lowerBound]))
+      renderer.mark(token, share)
       if let arguments = context.writer.arguments(ofInitializer: word) {
         return token.leadingTrivia.description + type + arguments + call.trailingTrivia.description
       }
