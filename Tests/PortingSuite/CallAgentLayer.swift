@@ -15,10 +15,10 @@ final class CallAgentLayer: CallLayer {
   private var hasBegun = false
   private var subscription: AnyCancellable?
 
-  /// The app's data channel 20: a kind, a number of eight bytes, the text.
+  /// The app's data channel 20: a kind, a number of eight bytes, a time of four, the text.
   static let chat = ChatFormat(
-    topic: "koine.channel.20", encode: { [UInt8](repeating: 0, count: 9) + Array($0.utf8) },
-    decode: { $0.first == 0 && $0.count >= 9 ? String(decoding: $0[9...], as: UTF8.self) : nil })
+    topic: "koine.channel.20", encode: { [UInt8](repeating: 0, count: 13) + Array($0.utf8) },
+    decode: { $0.first == 0 && $0.count >= 13 ? String(decoding: $0[13...], as: UTF8.self) : nil })
 
   init(in context: PortingContext) throws {
     name = context.name
@@ -81,7 +81,7 @@ final class CallAgentLayer: CallLayer {
     }
   }
 
-  private static func caseOf(_ notice: String) -> String {
+  static func caseOf(_ notice: String) -> String {
     let cases = [
       "You were removed from the call.": "removed", "The call has ended.": "ended",
       "The call is full, or you are not allowed to join it.": "full", "The camera was unplugged.": "cameraUnplugged",

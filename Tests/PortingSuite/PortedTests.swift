@@ -2,31 +2,35 @@ import Foundation
 import KoineTesting
 import Testing
 
-/// The reference apps against the layers that `koine port --to koine` has written of them (Samples/porting).
-@MainActor @Suite struct PortedTests {
-  private func suite() -> PortingSuite<any CallLayer> {
-    PortingSuite(
-      pair: "event-listener → koine (ported)", old: { try ListenerLayer(in: $0) },
-      new: { try PortedListenerLayer(in: $0) }, facts: { $0.facts }, view: { $0.view }, actions: Actions.all)
-  }
+extension ReferenceApp {
+  /// The apps whose call layers `koine port --to koine` has written (Samples/porting).
+  static let ported: [(app: ReferenceApp, makeLayer: @MainActor (PortingContext) throws -> any CallLayer)] = [
+    (.eventListener, { try PortedListenerLayer(in: $0) }), (.meetingSession, { try PortedMeetingLayer(in: $0) }),
+  ]
+}
 
-  private func report(of scenarios: [PortingScenario], seeds: [UInt64]) async throws {
-    let report = await suite().run(scenarios, seeds: seeds)
+/// The reference apps against the layers that `koine port --to koine` has written of them.
+@MainActor @Suite struct PortedTests {
+  private func compare(_ app: ReferenceApp, in scenarios: [PortingScenario], seeds: [UInt64]) async throws {
+    let ported = try #require(ReferenceApp.ported.first { $0.app == app })
+    let suite = PortingSuite<any CallLayer>(
+      pair: "\(app.rawValue) → koine (ported)", old: { try app.makeLayer(in: $0) }, new: { try ported.makeLayer($0) },
+      facts: { app.facts(of: $0) }, view: { $0.view }, actions: app.actions)
+    let report = await suite.run(scenarios, seeds: seeds)
     if let folder = ProcessInfo.processInfo.environment["KOINE_PORTING_REPORTS"] {
-      try Data(report.html().utf8).write(to: URL(fileURLWithPath: "\(folder)/event-listener-ported.html"))
+      try Data(report.html().utf8).write(to: URL(fileURLWithPath: "\(folder)/\(app.rawValue)-ported.html"))
     }
     #expect(report.isEqual, "\(report.text())")
     #expect(report.notPlayed == [])
   }
 
-  @Test(arguments: ["people", "mute", "share", "messages", "removed"]) func portedListenerShowsTheSame(
-    _ scenario: String
-  ) async throws {
-    let scenario = try #require(PortingScenario.all.first { $0.id == scenario })
-    try await report(of: [scenario], seeds: [1])
+  @Test(arguments: ReferenceApp.ported.map(\.app), ["people", "mute", "share", "messages", "removed"])
+  func portedAppShowsTheSame(_ app: ReferenceApp, _ scenario: String) async throws {
+    try await compare(app, in: [try #require(PortingScenario.all.first { $0.id == scenario })], seeds: [1])
   }
 
-  @Test(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports")) func portedListenerShowsTheSameInAllScenarios()
-    async throws
-  { try await report(of: PortingScenario.all, seeds: [1, 2, 3]) }
+  @Test(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports"), arguments: ReferenceApp.ported.map(\.app))
+  func portedAppShowsTheSameInAllScenarios(_ app: ReferenceApp) async throws {
+    try await compare(app, in: PortingScenario.all, seeds: [1, 2, 3])
+  }
 }

@@ -4,7 +4,7 @@ import Koine
 import KoineBackends
 
 /// A session with the streams of the user's devices and the messages of the room.
-final class RoomCall: @unchecked Sendable {  // used on the main queue only, where the session's events arrive
+class RoomCall: @unchecked Sendable {  // used on the main queue only, where the session's events arrive
   /// Nil if `KOINE_BACKEND` is no address: then joining is refused.
   let session: Session?
   var handler: ((SessionEvent, RoomCall) -> Void)?
@@ -14,11 +14,12 @@ final class RoomCall: @unchecked Sendable {  // used on the main queue only, whe
 
   init(
     room: String, credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
-    isCameraOn: Bool = true
+    isCameraOn: Bool = true, reconnectTimeout: Duration = .seconds(60), in world: World? = nil
   ) {
     let id = participantID.isEmpty ? UUID().uuidString.lowercased() : participantID
-    let request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
-    session = (try? Backends.world(room: room, participant: id)).map { Session(request, in: $0) }
+    var request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
+    request.reconnectTimeout = reconnectTimeout
+    session = (world ?? (try? Backends.world(room: room, participant: id))).map { Session(request, in: $0) }
     wanted = Set((isMicrophoneOn ? [Track.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
   }
 
@@ -29,12 +30,11 @@ final class RoomCall: @unchecked Sendable {  // used on the main queue only, whe
     for kind in [Track.Kind.microphone, .camera] where wanted.contains(kind) { start(kind, in: session) }
     session.join { _ in }  // the events report how it goes
   }
-  private func receive(_ event: SessionEvent) {
+  func receive(_ event: SessionEvent) {
     if case .messageReceived(let message) = event { messages.append(message) }
     handler?(event, self)
     if case .stateChanged(.connected) = event { hasEntered = true }
   }
-
   var localParticipant: RoomParticipant {
     RoomParticipant(call: self, last: session?.localParticipant ?? Participant(id: "", name: "", isLocal: true))
   }

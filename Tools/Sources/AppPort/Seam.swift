@@ -43,8 +43,21 @@ public struct Seam: Sendable {
     var inexpressible: [String] = []
     let writer = RequirementWriter(callClass: callClass)
     let used = callClass.uses.keys.compactMap { app.declarations[$0] }.sorted { $0.location < $1.location }
+    let values = SeamValues(callClass, members: used)
+    var kept: [String] = []
     for member in used {
       let uses = callClass.uses[member.symbol.usr, default: []]
+      if values.leaks(member) {
+        do {
+          let found = try values.requirements(of: member, uses, callClass)
+          members.append(member)
+          requirements += found
+          inexpressible.append(Self.remark(on: member, replacedBy: found, uses))
+          continue
+        } catch {
+          kept.append("\(member.symbol.name): \(error.reason); \(Self.places(uses.map(\.location)))")
+        }
+      }
       do {
         let found = try writer.requirements(of: member, uses)
         members.append(member)
@@ -53,6 +66,12 @@ public struct Seam: Sendable {
       } catch {
         inexpressible.append("\(member.symbol.name): \(error.reason); \(Self.places(uses.map(\.location)))")
       }
+    }
+    if let factory = values.factory(callClass) { requirements.append(factory) }
+    if let name = (values.names + [Self.choiceName(callClass)]).first(where: { name in
+      app.declarations.types(named: name).contains { $0.module == callClass.type.module }
+    }) {
+      throw FactsFailure("the app has a type '\(name)', which the seam needs")
     }
     let (bases, notInherited) = Self.bases(of: callClass)
     inexpressible += notInherited
@@ -63,9 +82,9 @@ public struct Seam: Sendable {
     leaks = LeakFinder.leaks(of: callClass, members: members).map {
       "\($0.type) by \($0.chain.joined(separator: ", ")); \(Self.places($0.places))"
     }
-    source = Self.source(callClass, protocolName, bases, requirements, inexpressible)
+    source = Self.source(callClass, protocolName, bases, requirements, inexpressible, values)
     let sites = VendorSites(app) { !app.declarations.isInside($0, callClass.type.symbol.usr) }
-    report = Self.report(callClass, requirements, leaks, inexpressible, sites)
+    report = Self.report(callClass, requirements, leaks, kept, inexpressible, sites)
   }
 
   // MARK: What the protocol refines
@@ -109,6 +128,15 @@ public struct Seam: Sendable {
     return remarks
   }
 
+  private static func remark(
+    on member: Declarations.Declaration, replacedBy found: [Requirement], _ uses: [CallClass.Use]
+  ) -> String {
+    let names = found.map(name).filter { $0 != member.symbol.name.prefix { $0 != "(" } }
+    let there =
+      names.isEmpty ? "it has values in their place" : "it is '\(names.joined(separator: "' and '"))'"
+    return "\(member.symbol.name): it shows vendor types; \(there) there; \(places(uses.map(\.location)))"
+  }
+
   /// Files and lines in the order of the source, each once.
   private static func lines(of locations: [CodeLocation]) -> [String] {
     var lines: [String] = []
@@ -126,14 +154,17 @@ public struct Seam: Sendable {
   // MARK: Text
 
   private static func source(
-    _ callClass: CallClass, _ name: String, _ bases: String, _ requirements: [Requirement], _ inexpressible: [String]
+    _ callClass: CallClass, _ name: String, _ bases: String, _ requirements: [Requirement], _ inexpressible: [String],
+    _ values: SeamValues
   ) -> String {
     let files = Set(
       ([callClass.type] + callClass.uses.keys.compactMap { callClass.app.declarations[$0] }).map(\.location.file))
-    let imports = Set(
+    var imports = Set(
       callClass.sources.filter { files.contains($0.file.path) }.flatMap { source in
         source.file.occurrences.filter { $0.symbol.kind == .module && $0.roles.contains(.reference) }.map(\.symbol.name)
       })
+    imports.insert("Foundation")
+    if values.needsUIKit { imports.insert("UIKit") }
     var lines = ["// Written by `koine port seam`: the members of \(callClass.name) that the app's other code uses."]
     lines += inexpressible.isEmpty ? [] : ["//", "// Not in the protocol, or not under the same name:"]
     lines += inexpressible.map { "// - " + $0.replacing("\n", with: " ") }
@@ -147,17 +178,54 @@ public struct Seam: Sendable {
       lines += ["/// The default arguments of \(callClass.name).", "extension \(name) {"]
       lines += conveniences.map { "  " + $0 } + ["}", ""]
     }
+    lines += values.values + choice(callClass, name)
     let witnesses = requirements.compactMap(\.witness)
     guard !witnesses.isEmpty else {
       return (lines + ["extension \(callClass.name): \(name) {}", ""]).joined(separator: "\n")
     }
     lines += ["extension \(callClass.name): \(name) {"] + witnesses.map { "  " + $0 } + ["}", ""]
-    return lines.joined(separator: "\n")
+    return (lines + values.conversions).joined(separator: "\n")
+  }
+
+  /// The flag that chooses the layer at the app's start.
+  private static func choice(_ callClass: CallClass, _ name: String) -> [String] {
+    let type = choiceName(callClass)
+    let isolation = callClass.isOnMainActor ? "@MainActor " : ""
+    return """
+      /// The call layer that the app starts with: the argument `-\(type) new`, or \(type)=new in the environment, chooses the new one.
+      enum \(type): String {
+        case old, new
+
+        static var atStart: \(type) {
+          let name = ProcessInfo.processInfo.environment["\(type)"] ?? UserDefaults.standard.string(forKey: "\(type)")
+          return name.flatMap(\(type).init) ?? .old
+        }
+
+        /// Makes the layer: `\(type).make(old: \(callClass.name)(), new: …)`.
+        \(isolation)static func make(
+          old: @autoclosure () throws -> any \(name), new: @autoclosure () throws -> any \(name)
+        ) rethrows -> any \(name) {
+          switch atStart {
+          case .old: try old()
+          case .new: try new()
+          }
+        }
+      }
+
+      """.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  private static func choiceName(_ callClass: CallClass) -> String { callClass.name.replacing(".", with: "") + "Layer" }
+
+  private static func name(of requirement: Requirement) -> String {
+    let text = requirement.text
+    guard let range = text.range(of: "var ") ?? text.range(of: "func ") else { return text }
+    return String(text[range.upperBound...].prefix { $0 != ":" && $0 != "(" })
   }
 
   private static func report(
-    _ callClass: CallClass, _ requirements: [Requirement], _ leaks: [String], _ inexpressible: [String],
-    _ sites: VendorSites
+    _ callClass: CallClass, _ requirements: [Requirement], _ leaks: [String], _ kept: [String],
+    _ inexpressible: [String], _ sites: VendorSites
   ) -> String {
     var lines = [
       "\(callClass.name) (\(callClass.type.location)): \(requirements.count) requirements, "
@@ -167,6 +235,7 @@ public struct Seam: Sendable {
       if !found.isEmpty { lines += ["", "\(title) (\(found.count))"] + found.map { "  " + $0 } }
     }
     part("Vendor types that other code sees through the class", leaks)
+    part("Members that still show vendor types", kept)
     part("Not in the protocol, or not under the same name", inexpressible)
     part("The class is named by other code", Self.lines(of: callClass.mentions))
     let symbols = Dictionary(grouping: sites.sites) { $0.location.file }.sorted { $0.key < $1.key }

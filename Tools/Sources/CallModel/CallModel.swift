@@ -16,6 +16,13 @@ public struct CallModel: Sendable {
   public mutating func add(_ handler: Handler) { handlers.append(handler) }
   public mutating func add(_ property: KeptProperty) { kept.append(property) }
 
+  /// The model without the handlers with these identifiers.
+  public func without(_ usrs: Set<String>) -> CallModel {
+    var model = self
+    model.handlers.removeAll { usrs.contains($0.usr) }
+    return model
+  }
+
   /// The actions, in the order of the source.
   public var intents: [(place: CodeLocation, intent: Intent)] {
     readings.compactMap { place, reading in
@@ -33,11 +40,15 @@ public struct CallModel: Sendable {
 public enum Reading: Hashable, Sendable {
   /// A type, property or value of the common layer, such as `EndReason.left`. `self`: the value that it is asked of.
   case word(String)
+  /// Code that takes the place of the name.
+  case code(String)
   case intent(Intent)
   /// The handler of the call begins or ceases to get facts, by the argument of a call.
   case registration(of: Facts, isOn: Bool)
   /// The app declares that it gets facts.
   case conformance
+  /// The style's reader says how it is written: structure that no row of the table can say.
+  case structure(symbol: String)
   /// The common layer has no word for it.
   /// - Parameter instead: what to do instead.
   case lost(symbol: String, instead: String)
@@ -70,7 +81,17 @@ public struct Intent: Hashable, Sendable {
 public enum Fact: String, Hashable, Sendable, CaseIterable {
   case joined, left, state, participantJoined, participantLeft, streamAdded, streamRemoved, muted, message, ring,
     failure
-  case connectionLost, speaker, presenter
+  case connectionLost, speaker, presenter, attributes, publishing
+  // What a call asks the app, of apps that answer questions.
+  case shouldPublish, streamsToPublish, wantedMedia
+  // Of apps that give each object a delegate.
+  case participantsChanged, streamChanged, microphoneMuted, ringEnded, camerasChanged, channelOpened, channelMessage
+  case shareChanged, viewFailed
+  // Of meetings.
+  case connecting, interrupted, participantDropped, participantMuted, participantUnmuted, speakersChanged
+  case tileAdded, tileRemoved, tilePaused, tileResumed, pathBecamePoor, pathRecovered
+  case videoConnecting, videoJoined, videoLeft, cameraAllowed
+  case shareStarted, shareEnded, captureStarted, captureEnded, captureFailed
 }
 
 /// A function of the app that gets one fact about one person, with the app's own statements.
@@ -80,10 +101,17 @@ public struct Handler: Hashable, Sendable {
   public let usr: String
   /// With its labels: `onParticipantJoined(_:)`.
   public let name: String
+  /// The compiler's identifier of the type that has the function.
+  public let owner: String
   public let location: CodeLocation
+  /// The positions of the parameters that the function's statements never name.
+  public let unused: Set<Int>
 
-  public init(fact: Fact, usr: String, name: String, location: CodeLocation) {
-    (self.fact, self.usr, self.name, self.location) = (fact, usr, name, location)
+  public init(
+    fact: Fact, usr: String, name: String, owner: String, location: CodeLocation, unused: Set<Int> = []
+  ) {
+    (self.fact, self.usr, self.name, self.owner, self.location) = (fact, usr, name, owner, location)
+    self.unused = unused
   }
 
   /// The labels of its parameters; `_` for none.

@@ -27,7 +27,12 @@ struct LayerCommand: ParsableCommand {
       statement that the command cannot port stays as a comment under #warning("PORT 3: …"). No other file changes. The command \
       compiles the new files beside the app before it writes them.
 
-      Layers of these styles are read: event-listener. Layers of these styles are written: koine.
+      With --plan it writes no Swift file but says what it would do: which vendor types other code sees, what it ports without a question, \
+      what it asks (at most 10 questions, each with a default and its cost), and what the style has no word for. --output FILE.html makes \
+      it a page. With --answers, too, the command writes the answers into that file, or adds the questions that are new to it.
+
+      Layers of these styles are read: call-agent, event-listener, meeting-session, stage-strategy. Layers of these styles are written: \
+      koine.
 
       Exit code: 0; 1 if the new file does not compile beside the app; 66 if there are no sources, no build, no such class, or no reader \
       or writer of the style.
@@ -49,13 +54,29 @@ struct LayerCommand: ParsableCommand {
       valueName: "file"))
   var output: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The beginning of the new names, in place of the answers'. With another one, the layers of several apps can be in one module.",
+      valueName: "name"))
+  var prefix: String?
+
   @Flag(help: "Writes the file for a test target, which imports the app's module with @testable.")
   var forTests = false
+
+  @Flag(help: "Writes what the command would do, ask and leave out, and no Swift file.")
+  var plan = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Answers to the plan's questions, as JSON. With --plan the file is written; otherwise it is read.",
+      valueName: "file"))
+  var answers: String?
 
   @OptionGroup var build: BuildOptions
 
   func run() throws {
     let layer: CallLayer
+    let answered: PortAnswers?
     let outcome: CompileCommand.Outcome
     do {
       let sources = try AppSources(path: path)
@@ -64,18 +85,28 @@ struct LayerCommand: ParsableCommand {
       let command = { (module: String) throws(FactsFailure) in
         try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
       }
-      (layer, outcome) = try CallLayer.compiled(of: type, in: build.app, to: to, isForTests: forTests, command) {
+      // The plan makes the file of answers, if there is none yet.
+      let isNew = plan && answers.map { !FileManager.default.fileExists(atPath: $0) } ?? true
+      answered = try answers.flatMap { file throws(FactsFailure) in
+        isNew ? nil : try PortAnswers(file: file, type: type, to: to)
+      }
+      (layer, outcome) = try CallLayer.compiled(
+        of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, answers: answered, command
+      ) {
         module throws(FactsFailure) in try TreeDump(try command(module), toolchain: toolchain)
       }
+      if plan { return try write(layer.plan, answered) }
       if let output, outcome.succeeded { try write(layer, to: output) }
     } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine port: \(error)\n".utf8))
       throw ExitCode(66)
     }
     let result = outcome.succeeded ? "The new file compiles beside the app." : "The new file does not compile:"
-    let report = ([layer.report, "", result] + outcome.errors).joined(separator: "\n")
+    let asked = answered.map { _ in layer.plan.unansweredText } ?? []
+    let report = ([layer.report] + asked + ["", result] + outcome.errors).joined(separator: "\n")
     if let output {
-      let written = "\nWritten to \(output), with \(layer.helperName) beside it."
+      let written =
+        "\nWritten to \(output), with \(layer.helpers.map(\.fileName).joined(separator: " and ")) beside it."
       print(report + (outcome.succeeded ? written : "\nNothing is written."))
     } else {
       print(layer.source)
@@ -84,10 +115,28 @@ struct LayerCommand: ParsableCommand {
     if !outcome.succeeded { throw ExitCode(1) }
   }
 
+  /// Writes the plan, and the answers beside it.
+  private func write(_ plan: PortPlan, _ answered: PortAnswers?) throws {
+    if let output {
+      let text = output.hasSuffix(".html") ? plan.html : plan.text + "\n"
+      try text.write(toFile: output, atomically: true, encoding: .utf8)
+      print("The plan is in \(output).")
+    } else {
+      print(plan.text)
+    }
+    guard let answers else { return }
+    let all = plan.answers(answered ?? PortAnswers(type: type, to: to))
+    try all.json.write(toFile: answers, atomically: true, encoding: .utf8)
+    print(
+      "The answers are in \(answers): \(plan.questions.count { $0.isAnswered }) of \(plan.questions.count) given before."
+    )
+  }
+
   private func write(_ layer: CallLayer, to output: String) throws {
-    let helper = URL(fileURLWithPath: output).deletingLastPathComponent().appendingPathComponent(layer.helperName)
+    let folder = URL(fileURLWithPath: output).deletingLastPathComponent()
+    let helpers = layer.helpers.map { ($0.source, folder.appendingPathComponent($0.fileName)) }
     // A file that stays as it is keeps its date: builds and the index go by it.
-    for (text, file) in [(layer.helper, helper), (layer.source, URL(fileURLWithPath: output))]
+    for (text, file) in helpers + [(layer.source, URL(fileURLWithPath: output))]
     where (try? String(contentsOf: file, encoding: .utf8)) != text {
       try text.write(to: file, atomically: true, encoding: .utf8)
     }

@@ -134,28 +134,43 @@ private struct UnitMatches {
 /// Tells whether a unit is of a file's present text, and of a build without an error in the file.
 ///
 /// The compiler writes units for files with errors, too, but no object files. So a file is compiled if its object is not older than its
-/// text, and its unit was not written by a later build that failed.
+/// text, and its unit was not written by a later build that failed. An object whose code stays the same keeps its date, though: then an empty
+/// file of diagnostics says that a later build had no error.
 private struct Freshness {
   /// By module: when its earliest file that has no object of its present text was edited.
   private var firstEdit: [String: Date] = [:]
   /// A compiler writes a unit at most so long after the object, in seconds.
   private static let longestBatch = 60.0
+  /// The size of a file of diagnostics without any, in bytes. One diagnostic takes more than the difference to 268, the size today.
+  private static let emptyDiagnostics = 300
 
   init(_ files: [(path: String, found: (unit: IndexUnit, lineOffset: Int))]) {
+    var lastEdit: [String: Date] = [:]
     for (path, found) in files {
-      guard let edited = Self.edited(path, found.unit), Self.object(of: found.unit).map({ $0 < edited }) ?? true else {
-        continue
+      guard let edited = Self.edited(path, found.unit) else { continue }
+      lastEdit[found.unit.module] = max(lastEdit[found.unit.module] ?? .distantPast, edited)
+    }
+    for (path, found) in files {
+      let unit = found.unit
+      guard let edited = Self.edited(path, unit) else { continue }
+      let first = firstEdit[unit.module] ?? .distantFuture
+      if Self.built(unit).map({ $0 < edited }) ?? true {
+        firstEdit[unit.module] = min(first, edited)
+      } else if let last = lastEdit[unit.module], let object = Self.date(of: unit.output), object < last,
+        let diagnostics = Self.diagnostics(of: unit), diagnostics.date > last, !diagnostics.isEmpty
+      {
+        // The build after the module's last edit had something to say about this file, and left its object.
+        firstEdit[unit.module] = min(first, last)
       }
-      firstEdit[found.unit.module] = min(firstEdit[found.unit.module] ?? .distantFuture, edited)
     }
   }
 
   func state(of path: String, _ unit: IndexUnit) -> CompiledApp.State {
     guard let edited = Self.edited(path, unit), let written = unit.written else { return .changed }
     if written < edited { return .changed }
-    guard let object = Self.object(of: unit), object >= edited else { return .failed }
+    guard let built = Self.built(unit), built >= edited else { return .failed }
     if let edit = firstEdit[unit.module], written > edit { return .failed }
-    return written.timeIntervalSince(object) > Self.longestBatch ? .failed : .compiled
+    return written.timeIntervalSince(built) > Self.longestBatch ? .failed : .compiled
   }
 
   /// The later date of the file and of its copy.
@@ -163,7 +178,22 @@ private struct Freshness {
     [path, unit.file].compactMap { date(of: URL(fileURLWithPath: $0).resolvingSymlinksInPath().path) }.max()
   }
 
-  private static func object(of unit: IndexUnit) -> Date? { date(of: unit.output) }
+  /// When a build had the unit's object without an error in the file; nil if there is no object.
+  private static func built(_ unit: IndexUnit) -> Date? {
+    guard let object = date(of: unit.output) else { return nil }
+    guard let diagnostics = diagnostics(of: unit), diagnostics.isEmpty else { return object }
+    return max(object, diagnostics.date)
+  }
+
+  /// The compiler's file of diagnostics, which stands beside the object: `A.dia` for `A.swift.o` and `A.o`.
+  private static func diagnostics(of unit: IndexUnit) -> (date: Date, isEmpty: Bool)? {
+    var name = unit.output
+    for ending in [".o", ".swift"] where name.hasSuffix(ending) { name.removeLast(ending.count) }
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: name + ".dia"),
+      let date = attributes[.modificationDate] as? Date, let size = attributes[.size] as? Int
+    else { return nil }
+    return (date, size < emptyDiagnostics)
+  }
 
   private static func date(of path: String) -> Date? {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date

@@ -134,4 +134,11 @@ public struct TreeDump: TypeFacts {
   public func expressionType(in file: String, from first: Int, to last: Int) -> CompiledType? {
     expressions[file]?[Range(first: first, last: last)].map(type)
   }
+
+  public func propertyType(_ usr: String) -> CompiledType? {
+    guard usr.hasPrefix("s:"), usr.hasSuffix("vp") else { return nil }
+    // `VideoSDKRTC.Participant.displayName : Swift.String`
+    let name = demangler.readable("$s" + usr.dropFirst(2))
+    return name.range(of: " : ").map { CompiledType(mangled: "", description: String(name[$0.upperBound...])) }
+  }
 }

@@ -9,6 +9,8 @@ public protocol TypeFacts: Sendable {
   ///   - first: the UTF-8 offset of the expression's first token in the file.
   ///   - last: the UTF-8 offset of its last token.
   func expressionType(in file: String, from first: Int, to last: Int) -> CompiledType?
+  /// The type of a Swift property of any module, which its identifier contains; nil for other identifiers.
+  func propertyType(_ usr: String) -> CompiledType?
 }
 
 /// A declaration as the compiler sees it.

@@ -292,26 +292,13 @@ import Testing
     #expect(numbers.reduce(0, +) == 100)
   }
 
-  @Test func targetAndStyleThatAreNotThereAreErrorsThatNameTheOthers() throws {
+  @Test func targetThatIsNotThereIsAnErrorThatNamesTheOthers() throws {
     let (app, facts) = try compiled("final class Model { var meeting: Meeting? }")
     let target = #expect(throws: FactsFailure.self) {
       _ = try CallLayer(of: "Model", in: app, to: .meetingSession) { _ throws(FactsFailure) in facts }
     }
     #expect(target?.description.hasSuffix("layers are written in: koine") == true)
     #expect(throws: FactsFailure.self) { try layer("final class Model {}") }
-
-    try #require(
-      try compilation.compile(
-        "AmazonIVSBroadcast", ["IVS.swift": "public class IVSStage { public init() {}; public func leave() {} }"]))
-    let model =
-      "import AmazonIVSBroadcast\nfinal class Stage { let stage = IVSStage(); func leave() { stage.leave() } }"
-    try #require(try compilation.compile("Other", ["Stage.swift": model]))
-    let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
-    let other = try CompiledApp(store, files: [compilation.path("Stage.swift")], modules: ["AmazonIVSBroadcast"])
-    let style = #expect(throws: FactsFailure.self) {
-      _ = try CallLayer(of: "Stage", in: other, to: .koine) { _ throws(FactsFailure) in facts }
-    }
-    #expect(style?.description.hasSuffix("layers are read that are written in: event-listener") == true)
   }
 
   @Test func appThatDoesNotCompileIsRefused() throws {

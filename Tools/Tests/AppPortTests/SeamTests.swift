@@ -185,7 +185,16 @@ import Testing
         "Participant (event listener) by Model.tiles, Tile.person; \(view):2",
         "Participant (event listener) by Model.first; \(view):3",
       ])
-    #expect(seam.requirements == ["var tiles: [Tile] { get }", "var first: Participant? { get }"])
+    #expect(
+      seam.requirements == ["var tilesValue: [TileValue] { get }", "var firstValue: ParticipantValue? { get }"])
+    #expect(seam.source.contains("struct TileValue {\n  let person: ParticipantValue\n  let title: String\n}"))
+    #expect(seam.source.contains("struct ParticipantValue {\n  let displayName: String\n}"))
+    #expect(seam.source.contains("  var tilesValue: [TileValue] { tiles.map { TileValue($0) } }"))
+    #expect(
+      seam.inexpressible == [
+        "tiles: it shows vendor types; it is 'tilesValue' there; \(view):2",
+        "first: it shows vendor types; it is 'firstValue' there; \(view):3",
+      ])
   }
 
   @Test func unsuitableTypesAreReported() throws {

@@ -65,6 +65,26 @@ import Testing
     #expect(files.allSatisfy { $0.occurrences.isEmpty })
   }
 
+  @Test func fileThatWasBuiltAgainWithTheSameCodeIsCompiled() throws {
+    for _ in 0..<2 {
+      try compilation.compile("App", ["One.swift": "func one() { two() }\n", "Two.swift": "func two() {}\n"])
+      #expect(try app("One.swift", "Two.swift").files.map(\.state) == [.compiled, .compiled])
+      Thread.sleep(forTimeInterval: 0.02)
+    }
+  }
+
+  @Test func untouchedFileWithAnErrorAfterAnotherOnesEditHasNoFacts() throws {
+    let one = "func one() { two() }\n"
+    try compilation.compile("App", ["One.swift": one, "Two.swift": "func two() {}\n"])
+    let date = try FileManager.default.attributesOfItem(atPath: compilation.path("One.swift"))[.modificationDate]
+    Thread.sleep(forTimeInterval: 0.02)
+    #expect(!(try compilation.compile("App", ["One.swift": one, "Two.swift": "func three() {}\n"])))
+    // As if it had not been written again.
+    try FileManager.default.setAttributes(
+      [.modificationDate: try #require(date)], ofItemAtPath: compilation.path("One.swift"))
+    #expect(try app("One.swift", "Two.swift").files.map(\.state) == [.failed, .failed])
+  }
+
   @Test func fileThatWasEditedAfterTheBuildHasNoFacts() throws {
     try compilation.compile("App", ["One.swift": "func one() {}\n", "Two.swift": "func two() {}\n"])
     Thread.sleep(forTimeInterval: 0.02)

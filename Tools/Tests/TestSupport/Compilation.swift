@@ -30,7 +30,7 @@ public final class Compilation: Sendable {
     process.arguments =
       [
         "-module-name", module, "-emit-module", "-c", "-enable-batch-mode", "-parse-as-library", "-I", folder,
-        "-index-store-path", store, "-index-ignore-system-modules",
+        "-index-store-path", store, "-index-ignore-system-modules", "-serialize-diagnostics",
       ] + files.map(\.key)
     process.standardError = FileHandle.nullDevice
     try process.run()

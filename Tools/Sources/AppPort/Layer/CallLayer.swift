@@ -8,9 +8,8 @@ import SwiftSyntax
 public struct CallLayer: Sendable {
   /// The new file.
   public let source: String
-  /// The file with what the style has no counterpart for: the same for every app.
-  public let helper: String
-  public let helperName: String
+  /// The files with what the style has no counterpart for: the same for every app.
+  public let helpers: [LayerHelper]
   /// The new class.
   public let typeName: String
   public let module: String
@@ -23,16 +22,21 @@ public struct CallLayer: Sendable {
   public let counts: [(share: String, count: Int)]
   /// What stays to be done by hand, with places.
   public let warnings: [String]
+  /// What the port does with the app, asks, and has no word for.
+  public let plan: PortPlan
 
   /// - Parameters:
   ///   - type: the call class's name.
   ///   - target: the style of the new layer.
   ///   - isForTests: whether the new layer is for a test target, which imports the app's module with `@testable`.
+  ///   - prefix: the beginning of the new names; nil: as the answers say.
+  ///   - answers: what the app's team has answered to the plan's questions; nil: the default answers.
   ///   - facts: the types of a module.
   /// - Throws: `FactsFailure` if a file does not compile, the class cannot be found, there is no reader of its style, no writer of the
   ///   target, or the app has types with the new names.
   public init(
-    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool = false,
+    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool = false, prefix: String? = nil,
+    answers: PortAnswers? = nil,
     without refusals: [LayerRefusal] = [], facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) {
     guard target == .koine else {
@@ -43,10 +47,20 @@ public struct CallLayer: Sendable {
     let style = try Self.style(of: sites, in: app)
     let reader = try LayerReader(callClass, from: style, to: target)
     let layer = LayerDeclarations(callClass) { reader.vendorSymbol($0) != nil }
-    let prefix = "Koine"
-    try Self.checkNames(layer, callClass, prefix: prefix)
+    let helpers = reader.reader.helpers
+    let answers = answers ?? PortAnswers(type: type, to: target)
+    let chosen = try answers.prefix()
+    let prefix = prefix ?? chosen
+    try Self.checkNames(layer, callClass, prefix: prefix, helpers)
     let context = LayerContext(
       callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests)
+    let meanings = CaseMeanings.all(in: context)
+    // Without an answer the first case stays.
+    for meaning in meanings where meaning.chosen(by: answers).name != meaning.choices[0].name {
+      for (place, symbol) in meaning.left(by: answers) {
+        context.leaveOut(symbol, at: place, "another case means the same")
+      }
+    }
     guard let first = layer.items.first else { throw FactsFailure("\(callClass.name) uses no vendor's symbols") }
     let renderer = LayerRenderer(context, source: first.source, refusals: refusals)
     var texts: [String] = []
@@ -56,23 +70,34 @@ public struct CallLayer: Sendable {
       if !renderer.hasNews { break }
     }
     let typeName = prefix + callClass.name
-    let dispatch = context.model.handlers.isEmpty ? "" : "\n" + context.writer.dispatch(context.model, of: typeName)
+    let dispatch =
+      context.model.handlers.isEmpty ? "" : "\n" + context.dispatch(of: typeName, without: renderer.unported)
     let body = texts.map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
       context.writer.placeOfMembers, with: context.writer.members)
-    let marked = DeclarationMarks.removed(from: Self.head(callClass, layer, isForTests: isForTests) + body + dispatch)
+    let outcomes = SiteOutcomes(
+      context, sites.sites, renderer.shares, decided: Set(meanings.flatMap { $0.left(by: answers).keys }),
+      answers: answers)
+    let fates = outcomes.fates(by: answers)
+    let whole = Self.head(callClass, layer, isForTests: isForTests) + body + dispatch
+    let marked = DeclarationMarks.removed(from: AnsweredText.text(whole, fates))
     source = marked.text
     declarations = marked.lines.map { (renderer.places[$0.number], $0.lines) }
     self.isForTests = isForTests
-    (helper, helperName) = (KoineHelper.source, KoineHelper.fileName)
+    self.helpers = helpers
     self.typeName = typeName
     module = callClass.type.module
-    counts = Share.allCases.map { share in
-      (share.rawValue, sites.sites.filter { (renderer.shares[$0.location] ?? .warned) == share }.count)
-    }
+    counts = Share.allCases.map { share in (share.rawValue, outcomes.all.count { $0.share == share }) }
     let unvisited = sites.sites.filter { renderer.shares[$0.location] == nil }
+    let answered = Set(fates.filter { $0.value != .warn }.map { AnsweredText.quoted(Substring($0.key)) })
+    let asked = outcomes.all.filter { $0.share == .warned && $0.cause.flatMap(answers.fate) == .warn }
     warnings =
-      renderer.warnings.map { "\($0.place): \($0.symbol)" }
+      renderer.warnings.filter { !answered.contains(AnsweredText.quoted(Substring($0.symbol))) }
+      .map { "\($0.place): \($0.symbol)" }
       + unvisited.map { "\($0.location): \($0.symbol) is in no declaration that was ported" }
+      + asked.map { "\($0.site.location): \($0.site.symbol), as answered" }
+    plan = PortPlan(
+      context, outcomes, meanings: meanings, answers: answers, prefix: prefix, newName: typeName, to: target,
+      files: [(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) })
     report = Self.report(callClass, layer, typeName, sites.sites.count, counts, warnings)
   }
 
@@ -89,7 +114,7 @@ public struct CallLayer: Sendable {
   }
 
   private static func checkNames(
-    _ layer: LayerDeclarations, _ callClass: CallClass, prefix: String
+    _ layer: LayerDeclarations, _ callClass: CallClass, prefix: String, _ helpers: [LayerHelper]
   ) throws(FactsFailure) {
     let declarations = callClass.app.declarations
     guard declarations.owners(of: callClass.type.symbol.usr).isEmpty else {
@@ -97,7 +122,11 @@ public struct CallLayer: Sendable {
         "\(callClass.type.location): '\(callClass.name)' is inside another type; a layer is a class of its own")
     }
     let names = layer.renamed.compactMap { declarations[$0]?.symbol.name }.map { prefix + $0 }
-    for name in names + KoineHelper.typeNames {
+    let taken = helpers.flatMap(\.typeNames)
+    if let name = names.first(where: taken.contains) {
+      throw FactsFailure("the helper has a type '\(name)': choose another beginning of the new names")
+    }
+    for name in names + taken {
       if let other = declarations.types(named: name).first(where: { $0.module == callClass.type.module }) {
         throw FactsFailure("the app has a type '\(name)' (\(other.location)), which the new layer needs")
       }
@@ -112,6 +141,7 @@ public struct CallLayer: Sendable {
     var imports: Set<String> = ["Koine", "Foundation"]
     let references = layer.items.reduce(into: Set<String>()) { $0.formUnion($1.references) }
     if references.contains(where: { $0.contains(platform) }) { imports.insert("KoineUIKit") }
+    if references.contains(where: { $0.contains("14KoineCoreVideo") }) { imports.insert("CoreVideo") }
     for path in Set(layer.items.map(\.location.file)) {
       guard let source = callClass.source(of: path) else { continue }
       for occurrence in source.file.occurrences
@@ -174,13 +204,16 @@ public struct CallLayer: Sendable {
   ///   - facts: the types of a module.
   /// - Throws: `FactsFailure`, as the initializer does, and if the compiler cannot be started.
   public static func compiled(
-    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool,
+    of type: String, in app: CompiledApp, to target: Style, isForTests: Bool, prefix: String? = nil,
+    answers: PortAnswers? = nil,
     _ command: (String) throws(FactsFailure) -> CompileCommand, facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) -> (layer: CallLayer, outcome: CompileCommand.Outcome) {
     var known: [String: any TypeFacts] = [:]
     var refusals: [LayerRefusal] = []
     while true {
-      let layer = try CallLayer(of: type, in: app, to: target, isForTests: isForTests, without: refusals) {
+      let layer = try CallLayer(
+        of: type, in: app, to: target, isForTests: isForTests, prefix: prefix, answers: answers, without: refusals
+      ) {
         module throws(FactsFailure) in
         if let found = known[module] { return found }
         let found = try facts(module)
@@ -207,12 +240,14 @@ public struct CallLayer: Sendable {
     return refusals.filter { places.insert($0.place).inserted }
   }
 
-  /// Checks the types of the new file and the helper together with the module's, or as files of a test target that imports the module.
+  /// Checks the types of the new file and the helpers together with the module's, or as files of a test target that imports the module.
   /// - Throws: `FactsFailure` if the compiler cannot be started, or the files cannot be put into a temporary folder.
   public func typecheck(beside module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-port-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
-    let files = [(typeName + ".swift", source), (helperName, helper)].map { (folder.appendingPathComponent($0), $1) }
+    let files = ([(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) }).map {
+      (folder.appendingPathComponent($0), $1)
+    }
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       for (file, text) in files { try text.write(to: file, atomically: true, encoding: .utf8) }

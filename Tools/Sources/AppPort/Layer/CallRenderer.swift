@@ -18,23 +18,73 @@ struct CallRenderer {
     guard let token = member?.declName.baseName ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
       let reading = renderer.reading(at: token)
     else { return nil }
+    if let symbol = renderer.symbol(at: token),
+      let found = try context.reader.reader.text(of: call, symbol, renderer)
+    {
+      renderer.mark(token, found.share)
+      return call.leadingTrivia.description + found.text + call.trailingTrivia.description
+    }
     switch reading {
+    case .code: return nil
     case .intent(let intent): return try text(of: intent, call, member, token)
     case .registration(let facts, let isOn): return try text(of: facts, isOn, call, member, token)
     case .word(let word):
       guard let range = word.range(of: ".init("), member == nil else { return nil }
-      renderer.mark(token, .written)
+      let (type, share) = context.writer.name(of: String(word[..<range.lowerBound]))
+      renderer.mark(token, share)
       if let arguments = context.writer.arguments(ofInitializer: word) {
-        return token.leadingTrivia.description + word[..<range.lowerBound] + arguments + call.trailingTrivia.description
+        return token.leadingTrivia.description + type + arguments + call.trailingTrivia.description
       }
-      return token.replaced(by: String(word[..<range.lowerBound])) + (call.leftParen?.description ?? "")
-        + (try renderer.render(Syntax(call.arguments))) + (call.rightParen?.description ?? "")
+      let labels = word[range.upperBound...].dropLast().split(separator: ":").map(String.init)
+      return token.replaced(by: type) + (call.leftParen?.description ?? "")
+        + (try text(of: call.arguments, labels: labels)) + (call.rightParen?.description ?? "")
     case .conformance: return nil
+    case .structure(let symbol): return try text(ofStructure: symbol, call, member, token)
     case .lost(let symbol, let instead): throw .lost(symbol: symbol, instead: instead)
     case .unknown(let symbol):
       guard let value = value(of: call, token) else { throw .unknown(symbol) }
       return value
     }
+  }
+
+  /// The arguments with the common layer's labels, if there are as many.
+  private func text(of arguments: LabeledExprListSyntax, labels: [String]) throws(Unportable) -> String {
+    guard arguments.count == labels.count else { return try renderer.render(Syntax(arguments)) }
+    var text = ""
+    for (argument, label) in zip(arguments, labels) {
+      guard let old = argument.label, old.text != label else {
+        text += try renderer.render(Syntax(argument))
+        continue
+      }
+      let start = old.leadingTrivia.description + (label == "_" ? "" : label + (argument.colon?.description ?? ": "))
+      text += start + (try renderer.render(Syntax(argument.expression))) + (argument.trailingComma?.description ?? "")
+    }
+    return text
+  }
+
+  // MARK: Structure
+
+  private func text(
+    ofStructure symbol: String, _ call: FunctionCallExprSyntax, _ member: MemberAccessExprSyntax?, _ token: TokenSyntax
+  ) throws(Unportable) -> String {
+    guard call.trailingClosure == nil, call.additionalTrailingClosures.isEmpty,
+      let structure = context.table.structure(of: symbol)
+    else { throw .unknown(symbol) }
+    var (arguments, types): ([String: String], [String: String]) = ([:], [:])
+    for argument in call.arguments {
+      let label = argument.label?.text ?? "_"
+      if structure.dropped.contains(label) {
+        renderer.drop(argument.expression)
+      } else {
+        arguments[label] = try renderer.trimmed(argument.expression)
+        types[label] = renderer.type(of: argument.expression)
+      }
+    }
+    let base = try base(of: member)
+    if let type = base.type { renderer.mark(type, structure.share) }
+    guard let text = structure.text(renderer.use(at: call, base.text, arguments, types)) else { throw .unknown(symbol) }
+    renderer.mark(token, structure.share)
+    return call.leadingTrivia.description + text + call.trailingTrivia.description
   }
 
   /// A value with an associated value, such as `.state(value: .audio)`.
@@ -124,6 +174,7 @@ struct CallRenderer {
   ) throws(Unportable) -> String {
     let arguments = Array(call.arguments)
     // Only the call class itself gets facts: it has the handlers.
+    for argument in arguments.dropLast() where facts == .ofCall { renderer.drop(argument.expression) }
     guard let base = member?.base, let listener = arguments.last?.expression.as(DeclReferenceExprSyntax.self),
       listener.baseName.tokenKind == .keyword(.self), context.isInCallClass(Syntax(call), in: renderer.source)
     else { throw .unknown(token.text + " with another object than self") }

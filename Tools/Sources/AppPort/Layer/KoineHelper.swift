@@ -1,16 +1,24 @@
+/// A file that new layers need, the same for every app.
+public struct LayerHelper: Sendable {
+  public let fileName: String
+  /// The types in it, which the app must not have.
+  let typeNames: [String]
+  public let source: String
+}
+
 /// What layers over the common layer need beside `Session`.
 enum KoineHelper {
-  static let fileName = "RoomCall.swift"
-  static let typeNames = ["RoomCall", "RoomParticipant", "RoomTrack"]
+  static let file = LayerHelper(
+    fileName: "RoomCall.swift", typeNames: ["RoomCall", "RoomParticipant", "RoomTrack"], source: source)
 
-  static let source = #"""
+  private static let source = #"""
     // What layers that `koine port --to koine` writes need beside `Session`: the same file for every app.
     import Foundation
     import Koine
     import KoineBackends
 
     /// A session with the streams of the user's devices and the messages of the room.
-    final class RoomCall: @unchecked Sendable {  // used on the main queue only, where the session's events arrive
+    class RoomCall: @unchecked Sendable {  // used on the main queue only, where the session's events arrive
       /// Nil if `KOINE_BACKEND` is no address: then joining is refused.
       let session: Session?
       var handler: ((SessionEvent, RoomCall) -> Void)?
@@ -20,11 +28,12 @@ enum KoineHelper {
 
       init(
         room: String, credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
-        isCameraOn: Bool = true
+        isCameraOn: Bool = true, reconnectTimeout: Duration = .seconds(60), in world: World? = nil
       ) {
         let id = participantID.isEmpty ? UUID().uuidString.lowercased() : participantID
-        let request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
-        session = (try? Backends.world(room: room, participant: id)).map { Session(request, in: $0) }
+        var request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
+        request.reconnectTimeout = reconnectTimeout
+        session = (world ?? (try? Backends.world(room: room, participant: id))).map { Session(request, in: $0) }
         wanted = Set((isMicrophoneOn ? [Track.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
       }
 
@@ -35,12 +44,11 @@ enum KoineHelper {
         for kind in [Track.Kind.microphone, .camera] where wanted.contains(kind) { start(kind, in: session) }
         session.join { _ in }  // the events report how it goes
       }
-      private func receive(_ event: SessionEvent) {
+      func receive(_ event: SessionEvent) {
         if case .messageReceived(let message) = event { messages.append(message) }
         handler?(event, self)
         if case .stateChanged(.connected) = event { hasEntered = true }
       }
-
       var localParticipant: RoomParticipant {
         RoomParticipant(call: self, last: session?.localParticipant ?? Participant(id: "", name: "", isLocal: true))
       }

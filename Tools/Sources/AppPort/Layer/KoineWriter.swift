@@ -15,14 +15,17 @@ final class KoineWriter {
   }
 
   /// Properties that the call class gets in addition.
-  private enum Property: String, CaseIterable {
-    case credential, topics, followed, presenters
+  enum Property: String, CaseIterable {
+    case credential, topics, followed, presenters, features, observed, sharedTrack, isPathPoor
 
     var type: String {
       switch self {
       case .credential: "String?"
-      case .topics, .followed: "Set<String> = []"
+      case .topics, .followed, .features: "Set<String> = []"
       case .presenters: "[String] = []"
+      case .observed: "Set<Observed> = []"
+      case .sharedTrack: "Track.ID?"
+      case .isPathPoor: "Bool = false"
       }
     }
   }
@@ -32,15 +35,24 @@ final class KoineWriter {
   private var used: Set<Property> = []
   private var setsCredential = false
 
-  init(taken: Set<String>) { self.taken = Set(taken.map { String($0.prefix { $0 != "(" }) }) }
+  /// Words of the helpers that belong to the app's style.
+  private let helperWords: Set<String>
+
+  /// Whether the call class is isolated to the main actor.
+  let isOnMainActor: Bool
+
+  init(taken: Set<String>, isOnMainActor: Bool = false, helperWords: Set<String> = []) {
+    (self.helperWords, self.isOnMainActor) = (helperWords, isOnMainActor)
+    self.taken = Set(taken.map { String($0.prefix { $0 != "(" }) })
+  }
 
   func forget() { (used, setsCredential) = ([], false) }
 
-  private func free(_ name: String) -> String {
+  func free(_ name: String) -> String {
     taken.contains(name) ? "room" + name.prefix(1).uppercased() + name.dropFirst() : name
   }
 
-  private func name(_ property: Property) -> String {
+  func name(_ property: Property) -> String {
     used.insert(property)
     return free(property.rawValue)
   }
@@ -57,40 +69,96 @@ final class KoineWriter {
   private static let helperCodes: Set<String> = [
     "camera", "microphone", "screen", "duplicate", "cameraDenied", "microphoneDenied",
   ]
-  private static let types: Set<String> = ["Failure.Code", "Track.Kind"]
+  private static let types: Set<String> = [
+    "Failure.Code", "Track.Kind", "Machine.Device", "Machine.Attachment", "UIView.ContentMode", "Tile.Pause",
+  ]
 
   /// A type's name, or the last part of a member's.
   func name(of word: String) -> (text: String, share: Share) {
+    if word.hasPrefix("(") || word.hasPrefix("[") { return (word, .written) }
+    if helperWords.contains(String(word.prefix { $0 != "." })) {
+      return (String(word.split(separator: ".").last ?? ""), .inHelper)
+    }
     if let helper = Self.helperTypes[word] ?? Self.helperMembers[word] { return (helper, .inHelper) }
-    guard let dot = word.lastIndex(of: "."), !Self.types.contains(word) else { return (word, .written) }
-    let last = String(word[word.index(after: dot)...])
-    return (last, word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last) ? .inHelper : .written)
+    let share = share(of: word)
+    let dot = Self.types.contains(word) || word.hasSuffix("?") ? nil : word.lastIndex(of: ".")
+    let last = dot.map { String(word[word.index(after: $0)...]) } ?? word
+    if let (name, code) = Self.payload(of: last) {
+      let failure = "Failure(.\(code), \"\")"
+      return (name == "Failure" ? failure : "\(name)(\(failure))", Self.helperCodes.contains(code) ? .inHelper : share)
+    }
+    return (last, word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last) ? .inHelper : share)
   }
+
+  /// `refused(roomFull)`: a value with a failure of this code in it. `Failure(roomFull)`: the failure itself.
+  private static func payload(of name: String) -> (name: String, code: String)? {
+    guard name.hasSuffix(")"), let open = name.firstIndex(of: "(") else { return nil }
+    return (String(name[..<open]), String(name[name.index(after: open)...].dropLast()))
+  }
+
+  /// Whether a word is a value that is made anew, and no member of the type before it.
+  func isMade(_ word: String) -> Bool { Self.payload(of: word)?.name == "Failure" }
+
+  /// The words that a word stands for: a value of the vendor's may be several of the common layer.
+  private static func words(in word: String) -> [String] {
+    word.split(separator: ",").map { String($0.drop { $0 == " " }) }
+  }
+
+  /// A word as a value: the first that it stands for.
+  func value(of word: String) -> (text: String, share: Share) { name(of: Self.words(in: word)[0]) }
+
+  /// The patterns of a `case` for a word, members of the type with their dot.
+  func patterns(of word: String) -> [String] {
+    Self.words(in: word).map { word in
+      let last = word.lastIndex(of: ".").map { String(word[word.index(after: $0)...]) } ?? word
+      if let (name, code) = Self.payload(of: last) {
+        return name == "Failure" ? "Failure.Code.\(code)" : ".\(name)(Failure.Code.\(code))"
+      }
+      return "." + name(of: word).text
+    }
+  }
+
+  /// Types of helpers begin with `Room`.
+  func share(of word: String) -> Share { word.hasPrefix("Room") ? .inHelper : .written }
+  /// Types that are values in the common layer, and objects in a vendor's API: constants of them become variables.
+  let valueTypes: Set<String> = ["VideoPublishOptions", "VideoFormat", "[VideoFormat]"]
 
   /// Members that are more than a name.
   func expression(of word: String) -> Form? {
     switch word {
+    case "Participant.userID":
+      Form(usesHelper: false) { base, _ in "(\(base).externalUserID ?? \(base).name)" }
+    case "Track.ID.description":
+      Form(usesHelper: false) { base, _ in "\(base).id.description" }
     case "ReceivedMessage.text":
       Form(usesHelper: false) { base, _ in "String(decoding: \(base).payload, as: UTF8.self)" }
     case "ReceivedMessage.senderName":
       Form(usesHelper: true) { base, call in
         call.map { "(\($0).name(of: \(base).sender) ?? \"\")" }
       }
+    case "Machine.cameras": Form(usesHelper: false) { base, _ in "\(base).devices(.camera)" }
     default: nil
     }
   }
 
   /// Values that have more in them than the vendor's: they can be patterns, and no values.
   func hasPayload(_ word: String) -> Bool {
-    ["SessionState.ended", "EndReason.refused", "EndReason.removedByService"].contains(word)
+    ["SessionState.ended", "EndReason.refused", "EndReason.removedByService", "RoomTrack.isSent"].contains(word)
+  }
+
+  /// Whether a value cannot be compared with the word by `==`.
+  func isNoValue(_ word: String) -> Bool {
+    hasPayload(word) || Self.words(in: word).count > 1 || Self.payload(of: word) != nil
   }
   /// The property that says whether a value is this one.
-  func predicate(_ word: String) -> String? { word == "SessionState.ended" ? "isEnded" : nil }
+  func predicate(_ word: String) -> String? {
+    ["SessionState.ended": "isEnded", "RoomTrack.isSent": "isSent"][word]
+  }
 
   func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
-    case "LeaveReason": "description"
-    case "VideoSDKError": "rawValue"
+    case "LeaveReason", "MeetingSessionStatusCode": "description"
+    case "VideoSDKError", "IVSBroadcastError": "rawValue"
     default: nil
     }
   }
@@ -100,7 +168,15 @@ final class KoineWriter {
   let videoOfTrack = "video"
 
   /// The arguments of an initializer that the common layer has only with some.
-  func arguments(ofInitializer word: String) -> String? { word == "VideoView.init()" ? "(frame: .zero)" : nil }
+  func arguments(ofInitializer word: String) -> String? {
+    switch word {
+    case "VideoView.init()": "(frame: .zero)"
+    case "VideoPublishOptions.init()":
+      // As a stage publishes by default.
+      "(maximumBitrate: 900_000, maximumFramesPerSecond: 15, maximumWidth: 360, maximumHeight: 640, lowerLayers: [.small])"
+    default: nil
+    }
+  }
 
   // MARK: Actions
 
@@ -159,7 +235,7 @@ final class KoineWriter {
 
   // MARK: Facts
 
-  private var handleName: String { free("handle") }
+  var handleName: String { free("handle") }
 
   func handlerName(_ handler: Handler) -> String {
     let name =
@@ -178,17 +254,40 @@ final class KoineWriter {
       case .connectionLost: "connectionLost"
       case .speaker: "dominantSpeakerChanged"
       case .presenter: "presenterChanged"
+      case .participantsChanged: "participantsChanged"
+      case .streamChanged: "streamChanged"
+      case .microphoneMuted: "microphoneMuted"
+      case .ringEnded: "ringEnded"
+      case .camerasChanged: "camerasChanged"
+      case .channelOpened: "channelOpened"
+      case .channelMessage: "messageReceived"
+      case .shareChanged: "streamChanged"
+      case .viewFailed: "viewFailed"
+      case .attributes: "attributesChanged"
+      case .publishing: "publishingChanged"
+      case .shouldPublish: "shouldPublish"
+      case .streamsToPublish: "streamsToPublish"
+      case .wantedMedia: "wantedMedia"
+      default: handler.fact.rawValue
       }
     return free(name)
   }
 
   /// A call of the app's functions that handle a fact; each parameter gets the next value.
-  private func calls(_ fact: Fact, _ model: CallModel, _ values: String...) -> [String] {
-    model.handlers.filter { $0.fact == fact }.map { handler in
-      let arguments = zip(handler.labels, values).map { $0 == "_" ? $1 : "\($0): \($1)" }
-      return "\(handlerName(handler))(\(arguments.joined(separator: ", ")))"
-    }
+  func calls(_ fact: Fact, _ model: CallModel, _ values: String...) -> [String] { calls(fact, model, values) }
+
+  func calls(_ fact: Fact, _ model: CallModel, _ values: [String]) -> [String] {
+    model.handlers.filter { $0.fact == fact }.map { call($0, values) }
   }
+
+  /// A call of the app's function; each parameter gets the next value.
+  func call(_ handler: Handler, _ values: [String]) -> String {
+    let arguments = zip(handler.labels, values).map { $0 == "_" ? $1 : "\($0): \($1)" }
+    return "\(handlerName(handler))(\(arguments.joined(separator: ", ")))"
+  }
+
+  var followed: String { name(.followed) }
+  var features: String { name(.features) }
 
   /// The function that gets the session's events, as an extension of the call class. The order is that of the app's old callbacks.
   func dispatch(_ model: CallModel, of type: String) -> String {

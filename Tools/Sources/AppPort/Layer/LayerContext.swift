@@ -6,7 +6,7 @@ import SwiftSyntax
 final class LayerContext {
   let callClass: CallClass
   let layer: LayerDeclarations
-  let model: CallModel
+  private(set) var model: CallModel
   let table: StyleTable
   let writer: KoineWriter
   let reader: LayerReader
@@ -24,10 +24,22 @@ final class LayerContext {
     (self.prefix, self.isOutside) = (prefix, isOutside)
     (model, table) = (reader.model(of: layer), reader.table)
     writer = KoineWriter(
-      taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)))
+      taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)),
+      isOnMainActor: callClass.isOnMainActor, helperWords: reader.reader.helperWords)
+  }
+
+  /// Makes a reading of the app's code one that the target has no word for.
+  func leaveOut(_ symbol: String, at place: CodeLocation, _ instead: String) {
+    model.add(.lost(symbol: symbol, instead: instead), at: place)
   }
 
   func forget() { writer.forget() }
+
+  /// The functions that call the app's handlers, but for those that are not ported.
+  func dispatch(of type: String, without unported: Set<String>) -> String {
+    let model = model.without(unported)
+    return reader.reader.dispatch(model, of: type, writer) ?? writer.dispatch(model, of: type)
+  }
 
   /// The name of a declaration in the new layer; nil if it keeps its name.
   func newName(of usr: String, _ old: String) -> String? {
@@ -65,16 +77,33 @@ final class LayerContext {
 
   /// Why the common layer does not report what a function of the app handles; nil for other declarations.
   func lostHandler(_ node: Syntax, in source: CompiledSource) -> String? {
+    lostRequirement(node, in: source).map { "\($0.symbol): \($0.instead)" }
+  }
+
+  /// The vendor's callback that a function of the app handles and that the common layer does not have; nil for other declarations.
+  func lostRequirement(_ node: Syntax, in source: CompiledSource) -> (symbol: String, instead: String)? {
     let declaration = node.as(MemberBlockItemSyntax.self)?.decl
     guard let name = declaration?.as(FunctionDeclSyntax.self)?.name else { return nil }
     for occurrence in source.occurrences(at: name) where !occurrence.roles.contains(.reference) {
       for requirement in callClass.app.declarations[occurrence.symbol.usr]?.overridden ?? [] {
         if let symbol = reader.vendorName(requirement.usr), let instead = table.instead(of: symbol) {
-          return "\(symbol): \(instead)"
+          return (symbol, instead)
         }
       }
     }
     return nil
+  }
+
+  /// Whether a function without statements handles what no fact of the common layer says.
+  func isIdleHandler(_ node: Syntax, in source: CompiledSource) -> Bool {
+    guard let function = node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self),
+      function.body?.statements.isEmpty == true
+    else { return false }
+    return source.occurrences(at: function.name).contains { occurrence in
+      guard !occurrence.roles.contains(.reference), model.handler(occurrence.symbol.usr) == nil else { return false }
+      return callClass.app.declarations[occurrence.symbol.usr]?.overridden.contains { reader.vendorName($0.usr) != nil }
+        ?? false
+    }
   }
 
   /// How code at a place names the call object: the kept property, in the call class.
@@ -91,16 +120,19 @@ final class LayerContext {
   }
 
   func isInCallClass(_ node: Syntax, in source: CompiledSource) -> Bool {
-    var next = node.parent
-    while let current = next {
+    owners(of: node, in: source).contains(callClass.type.symbol.usr)
+  }
+
+  /// The class around a place.
+  func owner(of node: Syntax, in source: CompiledSource) -> String? { owners(of: node, in: source).first }
+
+  /// The classes around a place, the innermost first.
+  private func owners(of node: Syntax, in source: CompiledSource) -> [String] {
+    sequence(first: node) { $0.parent }.compactMap { current in
       let name =
         current.as(ClassDeclSyntax.self)?.name
         ?? current.as(ExtensionDeclSyntax.self)?.extendedType.lastToken(viewMode: .sourceAccurate)
-      if let name, source.occurrences(at: name).contains(where: { $0.symbol.usr == callClass.type.symbol.usr }) {
-        return true
-      }
-      next = current.parent
+      return name.flatMap { source.occurrences(at: $0).first { $0.symbol.kind.isType }?.symbol.usr }
     }
-    return false
   }
 }

@@ -30,6 +30,8 @@ final class LayerRenderer {
   /// Whether the layer has to be rendered again, because a declaration could not be rendered that was used before.
   private(set) var hasNews = false
 
+  /// Where expressions begin that have no counterpart.
+  private var dropped: Set<CodeLocation> = []
   /// Declarations that the compiler has refused in an earlier form of the new file.
   private let refusals: [LayerRefusal]
   private var marks = DeclarationMarks()
@@ -58,9 +60,19 @@ final class LayerRenderer {
     if let token = node.as(TokenSyntax.self) { return try text(of: token) }
     // The copy that `koine linux` writes names the app's file.
     if node.is(PoundSourceLocationSyntax.self) { return node.leadingTrivia.description }
+    if let text = try context.reader.reader.text(of: node, self) { return text }
     if let call = node.as(FunctionCallExprSyntax.self), let text = try CallRenderer(self).text(of: call) { return text }
     if let member = node.as(MemberAccessExprSyntax.self), let text = try text(of: member) { return text }
     if let wait = node.as(AwaitExprSyntax.self), let text = try text(of: wait) { return text }
+    if let attempt = node.as(TryExprSyntax.self), let text = try text(of: attempt) { return text }
+    if let type = node.as(SomeOrAnyTypeSyntax.self), let text = try text(of: type) { return text }
+    if let declaration = node.as(VariableDeclSyntax.self), let text = try text(of: declaration) { return text }
+    if let some = node.as(SomeOrAnyTypeSyntax.self), let first = some.constraint.firstToken(viewMode: .sourceAccurate),
+      case .word? = reading(at: first)
+    {
+      // The vendor has a protocol where the common layer has a type.
+      return some.someOrAnySpecifier.leadingTrivia.description + (try render(Syntax(some.constraint)))
+    }
     if let sequence = node.as(SequenceExprSyntax.self) { return try text(of: sequence) }
     if let label = node.as(SwitchCaseLabelSyntax.self) { return try text(of: label) }
     if let cases = node.as(SwitchCaseListSyntax.self) { return try text(of: cases) }
@@ -100,12 +112,16 @@ final class LayerRenderer {
       switch reading {
       case .word(let word):
         if context.writer.hasPayload(word), !token.isInPattern { throw .unknown(token.text) }
-        let (text, share) = context.writer.name(of: word)
+        let (text, share) = context.writer.value(of: word)
         mark(token, share)
         return token.replaced(by: text)
+      case .code(let code):
+        mark(token, context.writer.share(of: code))
+        return token.replaced(by: code)
       case .lost(let symbol, let instead): throw .lost(symbol: symbol, instead: instead)
       case .unknown(let symbol): throw .unknown(symbol)
       case .intent(let intent): throw .unknown(intent.symbol)
+      case .structure(let symbol): throw .unknown(symbol)
       case .registration, .conformance: throw .unknown(token.text)
       }
     }
@@ -127,7 +143,24 @@ final class LayerRenderer {
       guard let name = context.writer.rawValue(of: type) else { throw .unknown("\(type).rawValue") }
       return try render(Syntax(base)) + member.period.description + token.replaced(by: name)
     }
+    if case .structure(let symbol)? = reading(at: token), let structure = context.table.structure(of: symbol) {
+      let base: String? = if let base = member.base { try trimmed(base) } else { nil }
+      guard let text = structure.text(use(at: member, base, [:], [:])) else { throw .unknown(symbol) }
+      mark(token, structure.share)
+      return member.leadingTrivia.description + text + token.trailingTrivia.description
+    }
+    if case .code(let code)? = reading(at: token), member.base.map({ isType($0) }) ?? true {
+      markAll(in: member, context.writer.share(of: code))
+      return member.leadingTrivia.description + code + member.trailingTrivia.description
+    }
     guard case .word(let word)? = reading(at: token) else { return nil }
+    if context.writer.isMade(word) {
+      let (text, share) = context.writer.value(of: word)
+      if let base = member.base { markAll(in: base, .written) }
+      mark(token, share)
+      let made = token.isInPattern ? context.writer.patterns(of: word)[0] : text
+      return member.leadingTrivia.description + made + token.trailingTrivia.description
+    }
     if word == "self" {
       guard let base = member.base else { throw .unknown(token.text) }
       mark(token, .written)
@@ -152,6 +185,63 @@ final class LayerRenderer {
     return wait.awaitKeyword.leadingTrivia.description + (try render(Syntax(call)))
   }
 
+  /// Without `try`, if the common layer's call throws nothing.
+  private func text(of attempt: TryExprSyntax) throws(Unportable) -> String? {
+    guard let call = attempt.expression.as(FunctionCallExprSyntax.self),
+      let token = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName,
+      let symbol = symbol(at: token), context.reader.reader.nonthrowing.contains(symbol)
+    else { return nil }
+    return attempt.tryKeyword.leadingTrivia.description + (try render(Syntax(call)))
+  }
+
+  /// Without `any`, if the common layer's type is no protocol.
+  private func text(of type: SomeOrAnyTypeSyntax) throws(Unportable) -> String? {
+    guard let token = type.constraint.lastToken(viewMode: .sourceAccurate), case .code? = reading(at: token) else {
+      return nil
+    }
+    return type.someOrAnySpecifier.leadingTrivia.description + (try render(Syntax(type.constraint)))
+  }
+
+  /// A constant that has a value instead of an object becomes a variable.
+  private func text(of declaration: VariableDeclSyntax) throws(Unportable) -> String? {
+    guard declaration.bindingSpecifier.tokenKind == .keyword(.let),
+      let call = declaration.bindings.first?.initializer?.value.as(FunctionCallExprSyntax.self),
+      let token = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
+      case .word(let word)? = reading(at: token), context.writer.valueTypes.contains(String(word.prefix { $0 != "." }))
+    else { return nil }
+    return try children(Syntax(declaration)).replacing(
+      declaration.bindingSpecifier.description, with: declaration.bindingSpecifier.replaced(by: "var"),
+      maxReplacements: 1)
+  }
+
+  private func isType(_ expression: ExprSyntax) -> Bool {
+    guard let token = expression.lastToken(viewMode: .sourceAccurate) else { return false }
+    return source.occurrences(at: token).contains { $0.symbol.kind.isType }
+  }
+
+  /// The vendor's symbol at a token: an initializer rather than its type.
+  func symbol(at token: TokenSyntax) -> String? {
+    let found = source.occurrences(at: token).filter { context.reader.vendorSymbol($0) != nil }
+    return (found.first { !$0.symbol.kind.isType } ?? found.first).flatMap(context.reader.vendorSymbol)
+  }
+
+  /// `value as? IVSCamera`, or with `as!` or `is`, as the style has it.
+  private func cast(_ value: ExprSyntax, _ cast: ExprSyntax, _ type: ExprSyntax) throws(Unportable) -> String? {
+    guard cast.is(UnresolvedAsExprSyntax.self) || cast.is(UnresolvedIsExprSyntax.self),
+      let named = type.as(TypeExprSyntax.self)?.lastToken(viewMode: .sourceAccurate), let symbol = symbol(at: named)
+    else { return nil }
+    let isTest = cast.is(UnresolvedIsExprSyntax.self)
+    let sign = cast.as(UnresolvedAsExprSyntax.self)?.questionOrExclamationMark?.text
+    guard isTest || sign != nil else { return nil }
+    let operand = try trimmed(value)
+    guard
+      let found = context.reader.reader.text(
+        ofCast: operand, to: symbol, isTest: isTest, from: self.type(of: value))
+    else { return nil }
+    mark(named, found.share)
+    return value.leadingTrivia.description + found.text + (sign == "!" ? "!" : "") + type.trailingTrivia.description
+  }
+
   private func text(of sequence: SequenceExprSyntax) throws(Unportable) -> String {
     let elements = Array(sequence.elements)
     var (text, index) = ("", 0)
@@ -163,7 +253,8 @@ final class LayerRenderer {
         index += 3
       } else if let sign = elements[index].as(BinaryOperatorExprSyntax.self), index > 0, index + 1 < elements.count,
         let other = context.writer.equality(sign.operator.text),
-        let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type)
+        let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type),
+        !context.reader.reader.objects.contains(where: { type.hasSuffix("." + $0) })
       {
         text += sign.operator.replaced(by: other)
         index += 1
@@ -178,6 +269,7 @@ final class LayerRenderer {
   private func comparison(
     _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax
   ) throws(Unportable) -> String? {
+    if let text = try cast(value, sign, other) { return text }
     if let text = try videoCast(value, sign, other) { return text }
     return try predicate(value, sign, other)
   }
@@ -188,7 +280,7 @@ final class LayerRenderer {
   ) throws(Unportable) -> String? {
     guard let sign = sign.as(BinaryOperatorExprSyntax.self)?.operator.text, sign == "==" || sign == "!=",
       let token = other.as(MemberAccessExprSyntax.self)?.declName.baseName, case .word(let word)? = reading(at: token),
-      context.writer.hasPayload(word)
+      context.writer.isNoValue(word)
     else { return nil }
     guard let property = context.writer.predicate(word) else { throw .unknown(token.text) }
     mark(token, .written)
@@ -213,6 +305,21 @@ final class LayerRenderer {
       cast.is(UnresolvedIsExprSyntax.self)
       ? " != nil" : cast.as(UnresolvedAsExprSyntax.self)?.questionOrExclamationMark?.text == "!" ? "!" : ""
     return video + end + type.trailingTrivia.description
+  }
+
+  /// What a reader needs to know to write structure.
+  func use(
+    at node: some SyntaxProtocol, _ base: String?, _ arguments: [String: String], _ types: [String: String]
+  ) -> Structure.Use {
+    Structure.Use(
+      base: base, arguments: arguments, types: types, call: context.callExpression(at: Syntax(node), in: source),
+      isInCallClass: context.isInCallClass(Syntax(node), in: source), writer: context.writer)
+  }
+
+  /// Leaves code out that has no counterpart.
+  func drop(_ node: some SyntaxProtocol) {
+    markAll(in: node, .dropped)
+    if dropped.insert(source.location(of: node.firstToken(viewMode: .sourceAccurate)!)).inserted { hasNews = true }
   }
 
   func reading(at token: TokenSyntax) -> Reading? { context.model.readings[source.location(of: token)] }
@@ -258,28 +365,34 @@ final class LayerRenderer {
     var text = ""
     for element in cases {
       guard let one = element.as(SwitchCaseSyntax.self), let label = one.label.as(SwitchCaseLabelSyntax.self) else {
-        text += try render(Syntax(element))
+        if let one = element.as(SwitchCaseSyntax.self), let attribute = one.attribute, !used.isEmpty {
+          // `@unknown default`: the common layer's type may have known values that the vendor's has not.
+          text +=
+            attribute.leadingTrivia.description + (try render(Syntax(one.label))) + (try render(Syntax(one.statements)))
+        } else {
+          text += try render(Syntax(element))
+        }
         continue
       }
       let patterns = try patterns(of: label)
-      guard patterns.contains(where: { $0.reading != nil }) else {
+      guard patterns.contains(where: { $0.reading != nil || $0.lost != nil }) else {
         text += try render(Syntax(element))
         continue
       }
-      let left = patterns.filter { $0.text.map { used.insert($0).inserted } ?? false }
-      if left.isEmpty {
+      let left = patterns.map { $0.texts.filter { used.insert($0).inserted } }
+      if left.joined().isEmpty {
         let lost = patterns.compactMap(\.lost)
         markAll(in: one, .dropped)
         let reason = lost.isEmpty ? "an earlier case has it" : "no word for \(lost.joined(separator: ", "))"
         text += Self.comment(one, "koine port: \(reason)")
         continue
       }
-      for pattern in patterns {
-        let isLeft = pattern.text.map { text in left.contains { $0.text == text } } ?? false
-        if pattern.reading != nil { mark(pattern.token, isLeft ? .written : .dropped) }
+      let written = Set(left.joined())
+      for pattern in patterns where pattern.reading != nil {
+        mark(pattern.token, written.isDisjoint(with: pattern.texts) ? .dropped : pattern.share)
       }
       text +=
-        label.caseKeyword.description + left.compactMap(\.text).joined(separator: ", ")
+        label.caseKeyword.description + left.joined().joined(separator: ", ")
         + label.colon.description + (try render(Syntax(one.statements)))
     }
     return text
@@ -288,9 +401,10 @@ final class LayerRenderer {
   private struct Pattern {
     let token: TokenSyntax
     let reading: Reading?
-    /// Nil if the common layer has no word for it.
-    let text: String?
-    let lost: String?
+    /// Empty if the common layer has no word for it.
+    let texts: [String]
+    var share = Share.written
+    var lost: String?
   }
 
   private func patterns(of label: SwitchCaseLabelSyntax) throws(Unportable) -> [Pattern] {
@@ -301,21 +415,42 @@ final class LayerRenderer {
         let token = member.declName.baseName
         switch reading {
         case .word(let word):
-          patterns.append(
-            Pattern(token: token, reading: reading, text: "." + context.writer.name(of: word).text, lost: nil))
-        case .lost: patterns.append(Pattern(token: token, reading: reading, text: nil, lost: "." + token.text))
+          let base: String = if let base = member.base { try trimmed(base) } else { "" }
+          if let base = member.base { markAll(in: base, .written) }
+          let texts = context.writer.patterns(of: word).map { $0.hasPrefix(".") ? base + $0 : $0 }
+          let share = context.writer.value(of: word).share
+          patterns.append(Pattern(token: token, reading: reading, texts: texts, share: share))
+        case .code(let code): patterns.append(Pattern(token: token, reading: reading, texts: [code]))
+        case .lost: patterns.append(Pattern(token: token, reading: reading, texts: [], lost: "." + token.text))
         default: throw .unknown(token.text)
         }
+      } else if let (token, reading, values) = typeTest(item) {
+        patterns.append(Pattern(token: token, reading: reading, texts: values))
       } else {
-        var text = try render(Syntax(item))
-        if item.trailingComma != nil {
-          text = String(text.reversed().drop { $0 == " " || $0 == "," || $0 == "\n" }.reversed())
+        let token = item.firstToken(viewMode: .sourceAccurate)!
+        do {
+          var text = try render(Syntax(item))
+          if item.trailingComma != nil {
+            text = String(text.reversed().drop { $0 == " " || $0 == "," || $0 == "\n" }.reversed())
+          }
+          patterns.append(Pattern(token: token, reading: nil, texts: [text]))
+        } catch {
+          // A case with a value that is lost, such as `.inCall(.localHold)`.
+          guard case .lost(let symbol, _) = error else { throw error }
+          patterns.append(Pattern(token: token, reading: nil, texts: [], lost: symbol))
         }
-        patterns.append(
-          Pattern(token: item.firstToken(viewMode: .sourceAccurate)!, reading: nil, text: text, lost: nil))
       }
     }
     return patterns
+  }
+
+  /// `is SomeError`, where the common layer has several values instead of the type.
+  private func typeTest(_ item: SwitchCaseItemSyntax) -> (token: TokenSyntax, reading: Reading, values: [String])? {
+    guard let token = item.pattern.as(IsTypePatternSyntax.self)?.type.firstToken(viewMode: .sourceAccurate),
+      let reading = reading(at: token)
+    else { return nil }
+    let symbols = source.occurrences(at: token).compactMap { context.reader.vendorSymbol($0) }
+    return symbols.lazy.compactMap { self.context.table.values(ofType: $0) }.first.map { (token, reading, $0) }
   }
 
   private func text(of label: SwitchCaseLabelSyntax) throws(Unportable) -> String { try children(Syntax(label)) }
@@ -351,6 +486,11 @@ final class LayerRenderer {
       markAll(in: node, .dropped)
       note(unported: node)
       return Self.comment(node, "koine port: the common layer does not report it; \(handler)")
+    }
+    if context.isIdleHandler(node, in: source) {
+      markAll(in: node, .dropped)
+      note(unported: node)
+      return Self.comment(node, "koine port: it handles what the common layer does not report, and does nothing")
     }
     if let refusal = refusals.first(where: { $0.place == place }) {
       note(unported: node)
@@ -414,12 +554,41 @@ final class LayerRenderer {
     }
     var text = ""
     for item in items {
+      if isOnlyForDropped(item, in: owner) {
+        text += Self.comment(item, "koine port: only what has no counterpart needs it")
+        markAll(in: item, .dropped)
+        continue
+      }
       do { text += try children(Syntax(item)) } catch {
         guard Self.isAlone(item, in: items) else { throw error }
         text += comment(item, error)
       }
     }
     return text
+  }
+
+  /// Whether a statement makes a constant that is used only in expressions without counterpart.
+  private func isOnlyForDropped(_ item: CodeBlockItemSyntax, in owner: Syntax) -> Bool {
+    guard !dropped.isEmpty, let variable = item.item.as(VariableDeclSyntax.self), variable.bindings.count == 1,
+      let name = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+    else { return false }
+    let uses = owner.tokens(viewMode: .sourceAccurate).filter {
+      $0.text == name && $0.parent?.is(DeclReferenceExprSyntax.self) == true
+    }
+    return !uses.isEmpty && uses.allSatisfy { isDropped(Syntax($0)) }
+  }
+
+  private func isDropped(_ node: Syntax) -> Bool {
+    var next: Syntax? = node
+    while let current = next, !current.is(CodeBlockItemSyntax.self) {
+      if current.is(ExprSyntax.self), let first = current.firstToken(viewMode: .sourceAccurate),
+        current.parent?.is(LabeledExprSyntax.self) == true, dropped.contains(source.location(of: first))
+      {
+        return true
+      }
+      next = current.parent
+    }
+    return false
   }
 
   /// Whether the code around the statement compiles without it.

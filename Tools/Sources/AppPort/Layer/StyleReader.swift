@@ -12,11 +12,92 @@ protocol StyleReader: Sendable {
   static var roles: [String: KeptProperty.Role] { get }
   /// Values that are written by several symbols, such as a case with its associated value: what they mean together.
   static func value(of symbols: [String]) -> String?
+  /// What layers read from this style need beside `KoineHelper`.
+  static var helper: LayerHelper? { get }
+  /// How a call or property is written that no row of the table can say.
+  static func structure(of symbol: String) -> Structure?
+  /// The values of the common layer that a test for a type of the vendor's (`is`) means; nil: the type alone.
+  static func values(ofType symbol: String) -> [String]?
+  /// All files that layers read from this style need.
+  static var helpers: [LayerHelper] { get }
+  /// Types of the vendor's that stay objects: they are compared by identity in the new layer, too.
+  static var objects: Set<String> { get }
+  /// Words that are the helpers', or members of these.
+  static var helperWords: Set<String> { get }
+  /// Code for a piece of the app's source that is more than other words; nil: as the table says.
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String?
+  /// The fact that a callback reports, where several callbacks have one name.
+  /// - Parameter type: the type of the app's function.
+  static func fact(of symbol: String, type: String?) -> Fact?
+  /// Code for a call that is more than other words; nil: as the table says.
+  static func text(
+    of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
+  ) throws(Unportable) -> (text: String, share: Share)?
+  /// Code for a cast to a vendor's type, or for the test whether a value is of the type; nil: as the table says.
+  /// - Parameters:
+  ///   - isTest: whether it is a test (`is`).
+  ///   - type: the value's type with its module.
+  static func text(
+    ofCast value: String, to symbol: String, isTest: Bool, from type: String?
+  ) -> (text: String, share: Share)?
+  /// The vendor's functions whose counterparts throw nothing.
+  static var nonthrowing: Set<String> { get }
+  /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String?
+}
+
+extension StyleReader {
+  static func value(of symbols: [String]) -> String? { nil }
+  static var helper: LayerHelper? { nil }
+  static func structure(of symbol: String) -> Structure? { nil }
+  static func values(ofType symbol: String) -> [String]? { nil }
+  static var helpers: [LayerHelper] { [KoineHelper.file] + (helper.map { [$0] } ?? []) }
+  static var objects: Set<String> { [] }
+  static var helperWords: Set<String> { [] }
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? { nil }
+  static func fact(of symbol: String, type: String?) -> Fact? { nil }
+  static func text(
+    of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
+  ) throws(Unportable) -> (text: String, share: Share)? { nil }
+  static func text(
+    ofCast value: String, to symbol: String, isTest: Bool, from type: String?
+  ) -> (text: String, share: Share)? { nil }
+  static var nonthrowing: Set<String> { [] }
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? { nil }
+}
+
+/// How one call or property of a vendor's is written in the words of the common layer.
+struct Structure {
+  /// What is there in the app's code.
+  struct Use {
+    /// The value that it is asked of, as it is in the new layer.
+    let base: String?
+    /// The arguments as they are in the new layer, by label; `_` for none.
+    let arguments: [String: String]
+    /// The types of the arguments, with their modules.
+    let types: [String: String]
+    /// How the code names the call object; nil if it cannot.
+    let call: String?
+    let isInCallClass: Bool
+    let writer: KoineWriter
+  }
+
+  let share: Share
+  /// Labels of the arguments that have no counterpart.
+  let dropped: Set<String>
+  /// Nil if it cannot be written there.
+  let text: (Use) -> String?
+
+  init(_ share: Share, dropping dropped: Set<String> = [], _ text: @escaping (Use) -> String?) {
+    (self.share, self.dropped, self.text) = (share, dropped, text)
+  }
 }
 
 /// The readers that there are.
 enum StyleReaders {
-  static let all: [any StyleReader.Type] = [EventListenerReader.self]
+  static let all: [any StyleReader.Type] = [
+    EventListenerReader.self, MeetingReader.self, StageReader.self, CallAgentReader.self,
+  ]
 
   /// - Throws: `FactsFailure` if there is none for the style.
   static func reader(of style: Style) throws(FactsFailure) -> any StyleReader.Type {
@@ -52,6 +133,7 @@ struct StyleTable {
 
   func reading(of symbol: String) -> Reading {
     if let reading = reader.reading(of: symbol) { return reading }
+    if reader.structure(of: symbol) != nil { return .structure(symbol: symbol) }
     switch meanings[symbol]?.meaning {
     case .word(let word)?: return .word(word)
     case .intent(let slots)?: return .intent(Intent(row: meanings[symbol]!.row.id, symbol: symbol, slots: slots))
@@ -60,6 +142,8 @@ struct StyleTable {
   }
 
   func value(of symbols: [String]) -> String? { reader.value(of: symbols) }
+  func structure(of symbol: String) -> Structure? { reader.structure(of: symbol) }
+  func values(ofType symbol: String) -> [String]? { reader.values(ofType: symbol) }
   func instead(of symbol: String) -> String? { lost[symbol] }
   func write(_ row: String, in target: Style) -> String? {
     PortingTable.current.rows.first { $0.id == row }?.write[target]
@@ -106,18 +190,24 @@ struct LayerReader {
         let isConformance = occurrence.symbol.kind == .protocol && occurrence.roles.contains(.baseOf)
         model.add(isConformance ? .conformance : table.reading(of: symbol), at: occurrence.location)
       }
-      for usr in item.declared.sorted() { readDeclaration(usr, &model) }
+      for usr in item.declared.sorted() { readDeclaration(usr, item.source, &model) }
     }
     return model
   }
 
-  private func readDeclaration(_ usr: String, _ model: inout CallModel) {
+  private func readDeclaration(_ usr: String, _ source: CompiledSource, _ model: inout CallModel) {
     let declarations = callClass.app.declarations
     guard let declaration = declarations[usr], declaration.module == callClass.type.module, !declaration.isImplicit
     else { return }
     for requirement in declaration.overridden {
-      guard let symbol = vendorName(requirement.usr), let fact = table.fact(symbol) else { continue }
-      model.add(Handler(fact: fact, usr: usr, name: declaration.symbol.name, location: declaration.location))
+      guard let symbol = vendorName(requirement.usr),
+        let fact = reader.fact(of: symbol, type: callClass.facts.declaration(usr)?.type.description)
+          ?? table.fact(symbol)
+      else { continue }
+      model.add(
+        Handler(
+          fact: fact, usr: usr, name: declaration.symbol.name, owner: declaration.owner?.usr ?? "",
+          location: declaration.location, unused: Self.unusedParameters(of: declaration.location, in: source)))
     }
     guard declaration.owner?.usr == callClass.type.symbol.usr, declaration.symbol.kind == .property,
       let type = callClass.facts.declaration(usr)?.type
@@ -128,5 +218,15 @@ struct LayerReader {
     model.add(
       KeptProperty(
         name: declaration.symbol.name, usr: usr, role: role == .participant && isList ? .participants : role))
+  }
+
+  /// The positions of the parameters that the statements of the function at a place never name.
+  private static func unusedParameters(of place: CodeLocation, in source: CompiledSource) -> Set<Int> {
+    guard let function = source.token(at: place)?.parent?.as(FunctionDeclSyntax.self), let body = function.body else {
+      return []
+    }
+    let names = Set(body.tokens(viewMode: .sourceAccurate).map(\.text))
+    let parameters = function.signature.parameterClause.parameters.map { ($0.secondName ?? $0.firstName).text }
+    return Set(parameters.indices.filter { !names.contains(parameters[$0]) })
   }
 }

@@ -1,0 +1,116 @@
+// Streams, devices and errors of layers in the stage strategy style (`koine port --to koine`): the same for every app.
+import CoreMedia
+import CoreVideo
+import Foundation
+import Koine
+import KoineBackends
+import UIKit
+
+/// A track that is received, or that the app can publish.
+@dynamicMemberLookup final class RoomStream {
+  var track: Track, isReported = false
+  private(set) var levelHandler: ((Float) -> Void)?
+  private weak var session: Session?
+  private var local: LocalStream?
+  private let options: VideoPublishOptions, feed: VideoFeed?
+  subscript<Value>(dynamicMember path: KeyPath<Track, Value>) -> Value { track[keyPath: path] }
+
+  init(_ track: Track, in session: Session?, options: VideoPublishOptions = .init(), feed: VideoFeed? = nil) {
+    (self.track, self.session, self.options, self.feed) = (track, session, options, feed)
+  }
+  convenience init(device: Machine.Device, configuration: VideoPublishOptions = VideoPublishOptions()) {
+    let kind = device.kind == .camera ? Track.Kind.camera : .microphone
+    self.init(Track(id: Track.ID(participant: "", track: device.id), kind: kind), in: nil, options: configuration)
+  }
+  convenience init(device: VideoFeed, config: VideoPublishOptions) {
+    let track = Track(id: Track.ID(participant: "", track: UUID().uuidString), kind: .camera)
+    self.init(track, in: nil, options: config, feed: device)
+  }
+
+  /// In dBov, several times a second.
+  func setLevelHandler(_ handler: ((Float) -> Void)?) { levelHandler = handler }
+  func setMuted(_ isMuted: Bool) {
+    track.isMuted = isMuted
+    local?.setMuted(isMuted)
+  }
+  func makeView(with mode: UIView.ContentMode = .scaleAspectFit) -> VideoView {
+    let view = VideoView(frame: .zero)
+    view.contentMode = mode
+    session?.attach(view, to: track.id)
+    return view
+  }
+
+  /// - Returns: why it cannot be published; nil if it can.
+  func publish(in session: Session) -> Failure? {
+    do {
+      let machine = session.world.machine
+      let local =
+        track.kind == .microphone
+        ? try session.publish(microphone: machine.makeMicrophone(), options: AudioPublishOptions(bitrate: 64_000))
+        : try publish(feed ?? machine.makeCamera(), in: session)
+      if track.isMuted { local.setMuted(true) }
+      (self.local, self.session) = (local, session)
+      track = Track(id: local.id, kind: track.kind, isMuted: track.isMuted)
+      return nil
+    } catch { return error as? Failure ?? Failure(.device, "\(error)") }
+  }
+  /// Sizes are meant for a camera that is held upright.
+  private func publish(_ source: any VideoSource, in session: Session) throws -> LocalStream {
+    var options = options
+    if (source.format.width > source.format.height) != (options.maximumWidth > options.maximumHeight) {
+      (options.maximumWidth, options.maximumHeight) = (options.maximumHeight, options.maximumWidth)
+    }
+    return try session.publish(camera: source, options: options)
+  }
+  func unpublish() {
+    local?.unpublish()
+    local = nil
+  }
+}
+
+extension Machine.Device {
+  /// The camera and the microphone that are in use.
+  static var all: [Machine.Device] {
+    guard let machine = (try? Backends.world())?.machine else { return [] }
+    return [Machine.Kind.camera, .microphone].compactMap { machine.current($0) }
+  }
+  /// The devices that can be used in its place.
+  var sources: [Machine.Device] { (try? Backends.world())?.machine.devices(kind) ?? [] }
+  func choose(_ source: Machine.Device, completion: ((any Error)?) -> Void = { _ in }) {
+    let isChosen = (try? Backends.world())?.machine.choose(source.id) == true
+    completion(isChosen ? nil : RoomFault.device.error("there is no \(source.name)"))
+  }
+}
+
+extension VideoFeed {
+  /// Publishes a picture; on any thread.
+  func push(_ buffer: CMSampleBuffer) {
+    guard let now = (try? Backends.world())?.backend.scheduler.now else { return }
+    if let frame = CMSampleBufferGetImageBuffer(buffer)?.videoFrame(captured: now) { push(frame) }
+  }
+}
+
+/// Errors with the numbers that apps in the stage strategy style know.
+enum RoomFault: Int {
+  case token = 1000, expired = 1001, media = 1020, full = 1024, refused = 1026, closed = 1027, answer = 1203, lost = 1300
+  case device = 10101
+
+  static let domain = "RoomFault"
+  private static let faults: [Failure.Code: RoomFault] = [
+    .unauthorized: .refused, .forbidden: .refused, .invalidParticipantID: .refused, .invalidRoom: .closed,
+    .roomFull: .full, .unreachable: .lost, .notConnected: .lost, .ended: .lost, .device: .media,
+  ]
+  func error(_ message: String) -> NSError {
+    NSError(domain: Self.domain, code: rawValue, userInfo: [NSLocalizedDescriptionKey: message])
+  }
+  static func error(of failure: Failure) -> NSError { (faults[failure.code] ?? .answer).error(failure.message) }
+  static func error(of state: SessionState) -> NSError? {
+    switch state {
+    case .ended(.refused(let failure)): error(of: failure)
+    case .ended(.lost): lost.error("the connection was lost")
+    case .ended(.removed), .ended(.removedByService), .ended(.expired): refused.error("removed from the room")
+    case .ended(.roomClosed), .ended(.roomClosedByService): closed.error("the room was closed")
+    default: nil
+    }
+  }
+}

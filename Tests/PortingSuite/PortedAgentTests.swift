@@ -1,0 +1,32 @@
+import Foundation
+import KoineTesting
+import Testing
+
+/// The reference app of the call-agent style against the layer that `koine port --to koine` has written of it (Samples/porting).
+@MainActor @Suite struct PortedAgentTests {
+  private func suite() -> PortingSuite<any CallLayer> {
+    PortingSuite(
+      pair: "call-agent → koine (ported)", old: { try CallAgentLayer(in: $0) },
+      new: { try PortedAgentLayer(in: $0) }, facts: { $0.facts }, view: { $0.view }, actions: Actions.all)
+  }
+
+  private func report(of scenarios: [PortingScenario], seeds: [UInt64]) async throws {
+    let report = await suite().run(scenarios, seeds: seeds)
+    if let folder = ProcessInfo.processInfo.environment["KOINE_PORTING_REPORTS"] {
+      try Data(report.html().utf8).write(to: URL(fileURLWithPath: "\(folder)/call-agent-ported.html"))
+    }
+    #expect(report.isEqual, "\(report.text())")
+    #expect(report.notPlayed == [])
+  }
+
+  @Test(arguments: ["people", "mute", "share", "messages", "removed"]) func portedAgentShowsTheSame(
+    _ scenario: String
+  ) async throws {
+    let scenario = try #require(PortingScenario.all.first { $0.id == scenario })
+    try await report(of: [scenario], seeds: [1])
+  }
+
+  @Test(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports")) func portedAgentShowsTheSameInAllScenarios()
+    async throws
+  { try await report(of: PortingScenario.all, seeds: [1, 2, 3]) }
+}

@@ -1,0 +1,399 @@
+import CallModel
+import CompilerFacts
+import KoinePorting
+import SwiftSyntax
+
+/// What of the call agent style porting.json cannot say: delegates, options, features of a call, and completion handlers.
+enum CallAgentReader: StyleReader {
+  static let style = Style.callAgent
+  static let roles: [String: KeptProperty.Role] = [
+    "Call": .call, "RemoteParticipant": .participant, "RemoteVideoStream": .track,
+  ]
+  static let helpers = [KoineHelper.file] + CallAgentHelper.files
+  /// Objects that stay objects in the new layer: they are compared by identity there, too.
+  static let objects: Set<String> = [
+    "Call", "CallAgent", "IncomingCall", "LocalVideoStream", "VideoStreamRenderer", "DataChannelReceiver",
+    "ScreenShareOutgoingVideoStream",
+  ]
+
+  static func value(of symbols: [String]) -> String? { nil }
+
+  static func reading(of symbol: String) -> Reading? {
+    if emptyOptions.contains(symbol) { return .lost(symbol: symbol, instead: "the options of a call have all in one") }
+    return words[symbol].map { .word($0) }
+  }
+
+  private static let emptyOptions: Set<String> = [
+    "OutgoingAudioOptions.init()", "OutgoingVideoOptions.init()", "IncomingVideoOptions.init()",
+  ]
+
+  /// Symbols whose meaning is one of the helpers'.
+  private static let words: [String: String] = [
+    "CallClient": "RoomAgent", "CallClient.init()": "RoomAgent.init()", "CallAgent": "RoomAgent",
+    "CallAgentOptions.init()": "CallSetup.init()", "CallAgentOptions.displayName": "CallSetup.name",
+    "JoinCallOptions": "CallSetup", "JoinCallOptions.init()": "CallSetup.init()",
+    "StartCallOptions": "CallSetup", "StartCallOptions.init()": "CallSetup.init()",
+    "AcceptCallOptions": "CallSetup", "AcceptCallOptions.init()": "CallSetup.init()", "CallOptions": "CallSetup",
+    "CallOptions.outgoingAudioOptions": "self", "CallOptions.outgoingVideoOptions": "self",
+    "OutgoingAudioOptions.muted": "CallSetup.isMuted", "OutgoingVideoOptions.streams": "CallSetup.videos",
+    "Call": "AgentCall", "Call.state": "AgentCall.state", "CallState": "AgentCallState",
+    "CallState.none": "AgentCallState.none", "CallState.connecting": "AgentCallState.connecting",
+    "CallState.ringing": "AgentCallState.ringing", "CallState.connected": "AgentCallState.connected",
+    "CallState.inLobby": "AgentCallState.inLobby", "CallState.disconnecting": "AgentCallState.leaving",
+    "CallState.disconnected": "AgentCallState.ended",
+    "Call.callEndReason": "AgentCall.end", "CallEndReason.code": "AgentCall.code",
+    "CallEndReason.subcode": "AgentCall.subcode", "Call.remoteParticipants": "AgentCall.others",
+    "Call.isOutgoingAudioMuted": "AgentCall.isMuted",
+    "DominantSpeakersCallFeature": "AgentCall", "DominantSpeakersCallFeature.dominantSpeakersInfo": "self",
+    "DominantSpeakersInfo.speakers": "AgentCall.speakers",
+    "ParticipantsUpdatedEventArgs": "(added: [RoomParticipant], removed: [RoomParticipant])",
+    "ParticipantsUpdatedEventArgs.addedParticipants": "added",
+    "ParticipantsUpdatedEventArgs.removedParticipants": "removed",
+    "IncomingCall": "IncomingRing",
+    "RemoteParticipant.isMuted": "RoomParticipant.isMuted",
+    "RemoteParticipant.incomingVideoStreams": "RoomParticipant.videos",
+    "RemoteVideoStream": "Track", "CallVideoStream.id": "RoomTrack.number", "CallVideoStream.state": "self",
+    "VideoStreamState.available": "RoomTrack.isSent", "VideoStreamState.started": "RoomTrack.isSent",
+    "VideoStreamStateChangedEventArgs.stream": "self",
+    "LocalVideoStream": "RoomVideo", "LocalVideoStream.source": "RoomVideo.device",
+    "ScreenShareOutgoingVideoStream": "RoomVideo",
+    "RawVideoFrameBuffer.init()": "RoomFrame.init()", "RawVideoFrameBuffer.buffer": "RoomFrame.buffer",
+    "VideoStreamRenderer": "RoomRenderer", "VideoStreamFormat.init()": "VideoFormat.init()",
+    "RawOutgoingVideoStreamOptions.init()": "[VideoFormat].init()",
+    "DataChannelCallFeature": "AgentCall", "DataChannelSender": "RoomChannel",
+    "DataChannelSenderOptions.init()": "CallSetup.init()", "DataChannelSenderOptions.channelId": "CallSetup.channel",
+    "DataChannelSender.maxMessageSizeInBytes": "RoomChannel.limit",
+    "DataChannelReceiver": "RoomInbox", "DataChannelReceiver.channelId": "RoomInbox.channel",
+    "DataChannelReceiver.senderIdentifier": "RoomInbox.sender",
+    "DataChannelReceiverCreatedEventArgs": "RoomInbox", "DataChannelReceiverCreatedEventArgs.receiver": "self",
+    "DataChannelMessage.data": "self",
+  ]
+  static var helperWords: Set<String> {
+    [
+      "RoomAgent", "CallSetup", "AgentCall", "AgentCallState", "IncomingRing", "RoomParticipant", "RoomTrack",
+      "RoomVideo",
+      "RoomFrame", "RoomRenderer", "RoomChannel", "RoomInbox", "RoomCredential",
+    ]
+  }
+
+  // MARK: Calls
+
+  /// How a call of the style is written: another function with other labels.
+  private struct Function {
+    let name: String
+    /// New labels by old ones: `_` for none, nil for an argument that has no counterpart.
+    var labels: [String: String?] = [:]
+    /// Arguments that come first.
+    var first: [String] = []
+    var share = Share.inHelper
+  }
+
+  private static let completion: [String: String?] = ["completionHandler": "completion"]
+  private static func with(_ labels: [String: String?]) -> [String: String?] { labels.merging(completion) { $1 } }
+
+  private static let functions: [String: Function] = [
+    "CallClient.createCallAgent(userCredential:options:completionHandler:)": Function(
+      name: "register", labels: with(["userCredential": "credential", "options": "setup"])),
+    "CallClient.getDeviceManager(completionHandler:)": Function(name: "machine", labels: completion),
+    "CallAgent.join(with:joinCallOptions:completionHandler:)": Function(
+      name: "start", labels: with(["with": "room", "joinCallOptions": "setup"])),
+    "CallAgent.startCall(participants:options:completionHandler:)": Function(
+      name: "start", labels: with(["participants": "callees", "options": "setup"])),
+    "IncomingCall.accept(options:completionHandler:)": Function(name: "accept", labels: with(["options": "setup"])),
+    "IncomingCall.reject(completionHandler:)": Function(name: "decline", labels: completion),
+    "Call.hangUp(options:completionHandler:)": Function(name: "hangUp", labels: with(["options": nil])),
+    "Call.muteOutgoingAudio(completionHandler:)": Function(name: "setMuted", labels: completion, first: ["true"]),
+    "Call.unmuteOutgoingAudio(completionHandler:)": Function(name: "setMuted", labels: completion, first: ["false"]),
+    "Call.mute(completionHandler:)": Function(name: "setMuted", labels: completion, first: ["true"]),
+    "Call.unmute(completionHandler:)": Function(name: "setMuted", labels: completion, first: ["false"]),
+    "Call.startVideo(stream:completionHandler:)": Function(name: "start", labels: with(["stream": "_"])),
+    "Call.stopVideo(stream:completionHandler:)": Function(name: "stop", labels: with(["stream": "_"])),
+    "LocalVideoStream.init(camera:)": Function(name: "RoomVideo", labels: ["camera": "camera"]),
+    "LocalVideoStream.switchSource(camera:completionHandler:)": Function(
+      name: "choose", labels: with(["camera": "camera"])),
+    "ScreenShareOutgoingVideoStream.init(videoStreamOptions:)": Function(
+      name: "RoomVideo", labels: ["videoStreamOptions": "formats"]),
+    "RawOutgoingVideoStream.send(frame:completionHandler:)": Function(name: "send", labels: with(["frame": "_"])),
+    "VideoStreamRenderer.init(localVideoStream:)": Function(
+      name: "RoomRenderer", labels: ["localVideoStream": "video"]),
+    "VideoStreamRenderer.init(remoteVideoStream:)": Function(
+      name: "RoomRenderer", labels: ["remoteVideoStream": "track"]),
+    "VideoStreamRenderer.createView(withOptions:)": Function(name: "makeView", labels: ["withOptions": "_"]),
+    "VideoStreamRenderer.dispose()": Function(name: "dispose"),
+    "DataChannelCallFeature.getDataChannelSender(options:)": Function(name: "channel", labels: ["options": "setup"]),
+    "DataChannelSender.sendMessage(data:)": Function(name: "send", labels: ["data": "_"]),
+    "DataChannelSender.closeSender()": Function(name: "close"),
+    "DataChannelReceiver.receiveMessage()": Function(name: "next"),
+    "CommunicationTokenCredential.init(token:)": Function(name: "RoomCredential", labels: ["token": "token"]),
+  ]
+  /// Calls that mean nothing besides their argument.
+  private static let wrappers: Set<String> = [
+    "RoomCallLocator.init(roomId:)", "CommunicationUserIdentifier.init(_:)", "CreateViewOptions.init(scalingMode:)",
+  ]
+
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
+    if let call = node.as(FunctionCallExprSyntax.self) { return try text(of: call, renderer) }
+    if let sequence = node.as(SequenceExprSyntax.self), sequence.parent?.is(CodeBlockItemSyntax.self) == true {
+      return try text(of: sequence, renderer)
+    }
+    if let chain = node.as(OptionalChainingExprSyntax.self) { return try text(of: chain, renderer) }
+    if let type = node.as(IdentifierTypeSyntax.self) { return text(of: type, renderer) }
+    if let name = node.as(DeclReferenceExprSyntax.self) { return text(of: name, renderer) }
+    return nil
+  }
+
+  private static func text(of call: FunctionCallExprSyntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
+    let member = call.calledExpression.as(MemberAccessExprSyntax.self)
+    guard let token = member?.declName.baseName ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
+      let symbol = renderer.symbol(at: token)
+    else { return nil }
+    if wrappers.contains(symbol), call.arguments.count == 1, let argument = call.arguments.first {
+      renderer.mark(token, .written)
+      return call.leadingTrivia.description + (try renderer.trimmed(argument.expression))
+        + call.trailingTrivia.description
+    }
+    if symbol == "Call.feature(_:)", let base = member?.base {
+      guard let name = call.arguments.first?.expression.lastToken(viewMode: .sourceAccurate),
+        features.contains(renderer.symbol(at: name) ?? "")
+      else { throw .unknown("the feature \(call.arguments.trimmedDescription)") }
+      renderer.mark(token, .written)
+      renderer.markAll(in: call.arguments, .written)
+      return call.leadingTrivia.description + (try renderer.trimmed(base)) + call.trailingTrivia.description
+    }
+    if symbol == "CallingCommunicationErrors.init(rawValue:)", let argument = call.arguments.first?.expression {
+      guard let error = errorOfCode(argument) else { throw .unknown("\(symbol) of a number that is no error's") }
+      renderer.mark(token, .written)
+      return call.leadingTrivia.description + "(\(error) as? Failure)?.code" + call.trailingTrivia.description
+    }
+    guard let function = functions[symbol] else { return nil }
+    var arguments = function.first
+    for argument in call.arguments {
+      guard let label = function.labels[argument.label?.text ?? "_"] else {
+        throw .unknown("\(symbol) with the argument '\(argument.label?.text ?? "_")'")
+      }
+      guard let label else {
+        // Options that say nothing.
+        guard let options = argument.expression.as(FunctionCallExprSyntax.self), options.arguments.isEmpty else {
+          throw .unknown("\(symbol) with options")
+        }
+        renderer.markAll(in: argument.expression, .dropped)
+        continue
+      }
+      let text = try renderer.trimmed(argument.expression)
+      arguments.append(label == "_" ? text : "\(label): \(text)")
+    }
+    renderer.mark(token, function.share)
+    var text = call.leadingTrivia.description
+    if let base = member?.base { text += (try renderer.trimmed(base)) + "." }
+    text += function.name
+    let closure = try call.trailingClosure.map { closure throws(Unportable) in try renderer.trimmed(closure) }
+    if closure == nil || !arguments.isEmpty { text += "(\(arguments.joined(separator: ", ")))" }
+    if let closure { text += " " + closure }
+    return text + call.trailingTrivia.description
+  }
+
+  private static let features: Set<String> = ["Features.dataChannel", "Features.dominantSpeakers"]
+
+  /// The error whose number an expression is: `(error as NSError).code`, or a constant with that value.
+  private static func errorOfCode(_ expression: ExprSyntax) -> String? {
+    if let member = expression.as(MemberAccessExprSyntax.self), member.declName.baseName.text == "code",
+      let tuple = member.base?.as(TupleExprSyntax.self), tuple.elements.count == 1,
+      let sequence = tuple.elements.first?.expression.as(SequenceExprSyntax.self), sequence.elements.count == 3,
+      let value = sequence.elements.first
+    {
+      return value.trimmedDescription
+    }
+    guard let name = expression.as(DeclReferenceExprSyntax.self)?.baseName.text else { return nil }
+    var node = expression.parent
+    while let current = node {
+      for item in current.as(CodeBlockItemListSyntax.self) ?? [] {
+        for binding in item.item.as(VariableDeclSyntax.self)?.bindings ?? [] {
+          guard binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text == name,
+            let value = binding.initializer?.value, !value.is(DeclReferenceExprSyntax.self)
+          else { continue }
+          return errorOfCode(value)
+        }
+      }
+      node = current.parent
+    }
+    return nil
+  }
+
+  // MARK: Options
+
+  /// `options.outgoingAudioOptions?.muted`: the options have all in one.
+  private static func text(
+    of chain: OptionalChainingExprSyntax, _ renderer: LayerRenderer
+  ) throws(Unportable) -> String? {
+    guard let member = chain.expression.as(MemberAccessExprSyntax.self),
+      renderer.reading(at: member.declName.baseName) == .word("self"), let base = member.base,
+      !base.is(OptionalChainingExprSyntax.self)
+    else { return nil }
+    return try renderer.render(Syntax(chain.expression))
+  }
+
+  /// A member of a participant's in an extension of its own: the helper's participant has it only by way of `self`.
+  private static func text(of name: DeclReferenceExprSyntax, _ renderer: LayerRenderer) -> String? {
+    guard name.parent?.as(MemberAccessExprSyntax.self)?.declName.id != name.id,
+      case .word(let word)? = renderer.reading(at: name.baseName), word.hasPrefix("Participant.")
+    else { return nil }
+    let (text, share) = renderer.context.writer.name(of: word)
+    renderer.mark(name.baseName, share)
+    return name.baseName.replaced(by: "self." + text)
+  }
+
+  /// The arguments of a callback that have nothing in them.
+  private static func text(of type: IdentifierTypeSyntax, _ renderer: LayerRenderer) -> String? {
+    let name = renderer.symbol(at: type.name)
+    guard name == "PropertyChangedEventArgs" || name == "VideoStreamStateChangedEventArgs" else { return nil }
+    var node = type.parent
+    while let current = node, !current.is(FunctionDeclSyntax.self) { node = current.parent }
+    guard let token = node?.as(FunctionDeclSyntax.self)?.name,
+      let handler = renderer.source.occurrences(at: token).lazy.compactMap({
+        renderer.context.model.handler($0.symbol.usr)
+      }).first
+    else { return nil }
+    let (text, share): (String, Share) =
+      switch handler.fact {
+      case .ringEnded: ("Ring.State", .written)
+      case .channelMessage: ("ReceivedMessage", .written)
+      case .shareChanged: ("RoomVideo", .inHelper)
+      case .streamChanged: ("RoomTrack", .inHelper)
+      default: ("SessionEvent", .written)
+      }
+    renderer.mark(type.name, share)
+    return type.name.replaced(by: text)
+  }
+
+  // MARK: Assignments
+
+  private static func text(of sequence: SequenceExprSyntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
+    let elements = Array(sequence.elements)
+    guard elements.count == 3, elements[1].is(AssignmentExprSyntax.self),
+      let member = elements[0].as(MemberAccessExprSyntax.self), let base = member.base,
+      let symbol = renderer.symbol(at: member.declName.baseName)
+    else { return nil }
+    let token = member.declName.baseName
+    let (before, after) = (sequence.leadingTrivia.description, sequence.trailingTrivia.description)
+    if symbol == "VideoStreamFormat.resolution",
+      let size = elements[2].as(MemberAccessExprSyntax.self)?.declName.baseName,
+      let numbers = sizes[renderer.symbol(at: size) ?? ""]
+    {
+      renderer.mark(token, .written)
+      renderer.mark(size, .written)
+      let format = try renderer.trimmed(base)
+      return before + "(\(format).width, \(format).height) = \(numbers)" + after
+    }
+    guard symbol.hasSuffix(".delegate"),
+      elements[2].as(DeclReferenceExprSyntax.self)?.baseName.tokenKind == .keyword(.self)
+    else { return nil }
+    guard let text = try registration(symbol, try renderer.trimmed(base), sequence, renderer) else {
+      throw .unknown(symbol)
+    }
+    return before + text + after
+  }
+
+  private static let sizes = [
+    "VideoStreamResolution.p1080": "(1920, 1080)", "VideoStreamResolution.p720": "(1280, 720)",
+    "VideoStreamResolution.p540": "(960, 540)", "VideoStreamResolution.p480": "(848, 480)",
+    "VideoStreamResolution.p360": "(640, 360)", "VideoStreamResolution.p270": "(480, 270)",
+    "VideoStreamResolution.p240": "(424, 240)", "VideoStreamResolution.p180": "(320, 180)",
+  ]
+
+  // MARK: Delegates
+
+  /// - Returns: what `base.delegate = self` becomes; nil if the class has no handlers that are known.
+  private static func registration(
+    _ symbol: String, _ base: String, _ node: SequenceExprSyntax, _ renderer: LayerRenderer
+  ) throws(Unportable) -> String? {
+    let token = node.elements.first!.as(MemberAccessExprSyntax.self)!.declName.baseName
+    let context = renderer.context
+    guard let owner = context.owner(of: Syntax(node), in: renderer.source) else { return nil }
+    let handlers = context.model.handlers.filter { $0.owner == owner }
+    func call(_ fact: Fact, _ values: String...) -> String? {
+      handlers.first { $0.fact == fact }.map { context.writer.call($0, values) }
+    }
+    func assigned(_ property: String, _ parameters: String, _ call: String?) -> String? {
+      call.map { "\(base).\(property) = { [weak self] \(parameters) in self?.\($0) }" }
+    }
+    var share = Share.inHelper
+    let text: String?
+    switch symbol {
+    case "CallAgent.delegate": text = assigned("handler", "ring, agent", call(.ring, "agent", "ring"))
+    case "IncomingCall.delegate": text = assigned("handler", "answer, ring", call(.ringEnded, "ring", "answer"))
+    case "DataChannelCallFeature.delegate":
+      text = assigned("inboxHandler", "inbox, call", call(.channelOpened, "call", "inbox"))
+    case "DataChannelReceiver.delegate":
+      text = assigned("handler", "message, inbox", call(.channelMessage, "inbox", "message"))
+    case "ScreenShareOutgoingVideoStream.delegate", "LocalVideoStream.delegate":
+      text = assigned("handler", "video", call(.shareChanged, "video", "video"))
+    case "VideoStreamRenderer.delegate": text = assigned("handler", "renderer", call(.viewFailed, "renderer"))
+    case "Call.delegate":
+      text = "\(base).agentHandler = { [weak self] event, call in self?.\(context.writer.handleName)(event, in: call) }"
+    case "RemoteParticipant.delegate":
+      let written = context.writer.registration(
+        .ofParticipant, true, base, isOptional: base.hasSuffix("?"), topic: nil, isOnMainActor: false)
+      (text, share) = (written.text, .written)
+    case "DominantSpeakersCallFeature.delegate":
+      (text, share) = ("\(context.writer.features).insert(\"dominantSpeakers\")", .written)
+    case "DeviceManager.delegate":
+      let machine = base.hasSuffix("?") ? String(base.dropLast()) : base
+      let closure =
+        "{ [weak self, weak machine = \(machine)] event in if let machine { self?.\(context.writer.handleName)(event, of: machine) } }"
+      (text, share) = (handlers.contains { $0.fact == .camerasChanged } ? "\(base).observe \(closure)" : nil, .written)
+    default: text = nil
+    }
+    if text != nil { renderer.mark(token, share) }
+    return text
+  }
+
+  /// The functions that get the session's events and the machine's.
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
+    func calls(_ fact: Fact, _ values: String...) -> [String] {
+      model.handlers.filter { $0.fact == fact }.map { writer.call($0, values) }
+    }
+    var lines = [
+      "extension \(type) {", "  /// Calls the functions above for what the session reports.",
+      "  private func \(writer.handleName)(_ event: SessionEvent, in call: AgentCall) {", "    switch event {",
+    ]
+    func add(_ pattern: String, _ calls: [String]) {
+      if !calls.isEmpty { lines += ["    case \(pattern):"] + calls.map { "      " + $0 } }
+    }
+    let participants = "[RoomParticipant(call: call, last: participant)]"
+    add(
+      ".participantJoined(let participant)",
+      calls(.participantsChanged, "call", "(added: \(participants), removed: [])"))
+    add(
+      ".participantLeft(let participant, _)",
+      calls(.participantsChanged, "call", "(added: [], removed: \(participants))"))
+    let owner = "RoomParticipant(call: call, last: owner)"
+    let streams = calls(.streamChanged, owner, "RoomTrack(call: call, track: track)")
+    let mutes = calls(.muted, owner, "event")
+    if !streams.isEmpty || !mutes.isEmpty {
+      lines += [
+        "    case .streamAdded(let track, let owner), .streamRemoved(let track, let owner), .streamMuted(let track, let owner):",
+        "      guard \(writer.followed).contains(owner.id) else { break }",
+      ]
+      if !mutes.isEmpty { lines.append("      if track.kind == .microphone { \(mutes.joined(separator: "; ")) }") }
+      if !streams.isEmpty { lines.append("      if track.kind.isVideo { \(streams.joined(separator: "; ")) }") }
+    }
+    add(
+      ".dominantSpeakerChanged where \(writer.features).contains(\"dominantSpeakers\")",
+      calls(.speaker, "call", "event"))
+    lines += ["    default: break", "    }"]
+    lines += calls(.microphoneMuted, "call", "event").map { "    if call.hasNewMute { \($0) }" }
+    lines += calls(.state, "call", "event").map { "    if call.hasNewState { \($0) }" }
+    lines.append("  }")
+    let added = calls(.camerasChanged, "machine", "(added: [device], removed: [])")
+    let removed = calls(.camerasChanged, "machine", "(added: [], removed: [device])")
+    if !added.isEmpty {
+      lines += [
+        "", "  private func \(writer.handleName)(_ event: Machine.Event, of machine: Machine) {", "    switch event {",
+        "    case .plugged(let device) where device.kind == .camera: \(added.joined(separator: "; "))",
+        "    case .unplugged(let device) where device.kind == .camera: \(removed.joined(separator: "; "))",
+        "    default: break", "    }", "  }",
+      ]
+    }
+    return (lines + ["}", ""]).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,188 @@
+import CallModel
+import KoinePorting
+
+/// What of the meeting session style porting.json cannot say: observers, tiles by number, attendees that are shares, and the parts of
+/// which an app puts the answers of its server together.
+enum MeetingReader: StyleReader {
+  static let style = Style.meetingSession
+  static let roles: [String: KeptProperty.Role] = [
+    "MeetingSession": .call, "DefaultMeetingSession": .call, "AudioVideoFacade": .call,
+    "DefaultAudioVideoFacade": .call, "AttendeeInfo": .participant, "VideoTileState": .track, "DataMessage": .message,
+  ]
+
+  private static let words = [
+    "MeetingSession": "RoomMeeting", "DefaultMeetingSession": "RoomMeeting", "AudioVideoFacade": "RoomMeeting",
+    "MeetingSession.audioVideo": "self",
+    // What the app makes of its server's answers: the attendee's part is a request without the room.
+    "MeetingSessionConfiguration": "JoinRequest", "CreateAttendeeResponse": "JoinRequest", "Attendee": "JoinRequest",
+    "CreateMeetingResponse": "String", "Meeting": "String",
+    // With `Koine.` it is the common layer's own type, and none of a helper.
+    "AttendeeInfo": "Koine.Participant",
+    "AttendeeInfo.init(attendeeId:externalUserId:)": "Koine.Participant.init(id:name:)",
+    "DefaultModality": "String",
+    "DefaultModality.id": "self",
+    "VideoTileState": "RoomTile", "VideoTileState.isContent": "RoomTile.isContent",
+    "VideoTileState.attendeeId": "RoomTile.attendeeID",
+    "InAppScreenCaptureSource": "RoomScreen", "ContentShareSource": "RoomShare",
+    "ContentShareSource.videoSource": "RoomShare.videoSource",
+    "DefaultVideoRenderView.init()": "VideoView.init()",
+    "DefaultVideoRenderView.init(frame:)": "VideoView.init(frame:)",
+  ]
+
+  static func reading(of symbol: String) -> Reading? {
+    if let word = words[symbol] { return .word(word) }
+    switch symbol {
+    case "RealtimeControllerFacade.addRealtimeDataMessageObserver(topic:observer:)":
+      return .registration(of: .ofTopic, isOn: true)
+    case "ConsoleLogger", "ConsoleLogger.init(name:level:)", "ConsoleLogger.init(name:)", "Logger", "LogLevel.ERROR":
+      return .lost(symbol: symbol, instead: "the session takes no logger")
+    default: return nil
+    }
+  }
+
+  static func values(ofType symbol: String) -> [String]? {
+    switch symbol {
+    case "PermissionError": ["Failure.Code.microphoneDenied", "Failure.Code.cameraDenied"]
+    case "MediaError": ["Failure.Code.device", "Failure.Code.alreadyJoined"]
+    case "SendDataMessageError":
+      ["Failure.Code.tooLarge", "Failure.Code.tooMany", "Failure.Code.notConnected", "Failure.Code.forbidden"]
+    case "CaptureSourceError": ["Failure.Code.screen"]
+    default: nil
+    }
+  }
+
+  /// The groups of facts that an app observes, by the functions with which it begins.
+  private static let groups = [
+    "AudioVideoControllerFacade.addAudioVideoObserver(observer:)": "call",
+    "RealtimeControllerFacade.addRealtimeObserver(observer:)": "attendees",
+    "VideoTileControllerFacade.addVideoTileObserver(observer:)": "tiles",
+    "ContentShareController.addContentShareObserver(observer:)": "share",
+    "ActiveSpeakerDetectorFacade.addActiveSpeakerObserver(policy:observer:)": "speakers",
+    "AudioVideoControllerFacade.removeAudioVideoObserver(observer:)": "call",
+    "RealtimeControllerFacade.removeRealtimeObserver(observer:)": "attendees",
+    "VideoTileControllerFacade.removeVideoTileObserver(observer:)": "tiles",
+    "ContentShareController.removeContentShareObserver(observer:)": "share",
+    "ActiveSpeakerDetectorFacade.removeActiveSpeakerObserver(observer:)": "speakers",
+  ]
+
+  static func structure(of symbol: String) -> Structure? {
+    if let group = groups[symbol] { return observation(of: group, isOn: symbol.contains(".add")) }
+    return structures[symbol]
+  }
+
+  private static func observation(of group: String, isOn: Bool) -> Structure {
+    Structure(.written, dropping: ["policy"]) { use in
+      guard use.isInCallClass, use.arguments["observer"] == "self", let base = use.base else { return nil }
+      let observed = use.writer.name(.observed)
+      return isOn ? "\(use.writer.free("observe"))(.\(group), in: \(base))" : "\(observed).remove(.\(group))"
+    }
+  }
+
+  /// A call of a function of the helper's.
+  private static func helper(_ function: String, _ labels: [(new: String, old: String)] = []) -> Structure {
+    Structure(.inHelper) { use in
+      guard let base = use.base else { return nil }
+      let arguments = labels.compactMap { label in use.arguments[label.old].map { "\(label.new): \($0)" } }
+      return arguments.count == labels.count ? "\(base).\(function)(\(arguments.joined(separator: ", ")))" : nil
+    }
+  }
+
+  /// A part of the configuration that is one of its own parts.
+  private static func part(_ label: String, dropping dropped: Set<String> = []) -> Structure {
+    Structure(.written, dropping: dropped) { $0.arguments[label] }
+  }
+
+  /// The attendee's part of a request: its room follows.
+  private static let withoutRoom = "JoinRequest(room: \"\", "
+
+  nonisolated(unsafe) private static let structures: [String: Structure] = [  // closures without state
+    "CreateMeetingResponse.init(meeting:)": part("meeting"),
+    "CreateAttendeeResponse.init(attendee:)": part("attendee"),
+    "Meeting.init(externalMeetingId:mediaPlacement:mediaRegion:meetingId:)": part(
+      "meetingId", dropping: ["externalMeetingId", "mediaPlacement", "mediaRegion"]),
+    "Attendee.init(attendeeId:externalUserId:joinToken:)": Structure(.written) { use in
+      guard let id = use.arguments["attendeeId"], let name = use.arguments["externalUserId"],
+        let token = use.arguments["joinToken"]
+      else { return nil }
+      return withoutRoom + "credential: \(token), participantID: \(id), name: \(name))"
+    },
+    "MeetingSessionConfiguration.init(createMeetingResponse:createAttendeeResponse:)": Structure(.written) { use in
+      guard let room = use.arguments["createMeetingResponse"], let attendee = use.arguments["createAttendeeResponse"]
+      else { return nil }
+      if attendee.hasPrefix(withoutRoom) {
+        return "JoinRequest(room: \(room), " + attendee.dropFirst(withoutRoom.count)
+      }
+      return "{ var request = \(attendee); request.room = \(room); return request }()"
+    },
+    "DefaultMeetingSession.init(configuration:logger:)": Structure(.inHelper, dropping: ["logger"]) { use in
+      use.arguments["configuration"].map { "RoomMeeting(\($0))" }
+    },
+    "AudioVideoControllerFacade.start()": helper("start"),
+    "AudioVideoControllerFacade.startLocalVideo()": helper("startCamera"),
+    "RealtimeControllerFacade.realtimeLocalMute()": Structure(.inHelper) { use in
+      use.base.map { "\($0).setMicrophone(isOn: false)" }
+    },
+    "RealtimeControllerFacade.realtimeLocalUnmute()": Structure(.inHelper) { use in
+      use.base.map { "\($0).setMicrophone(isOn: true)" }
+    },
+    "DeviceController.getActiveCamera()": Structure(.written) { use in
+      use.base.map { "\($0).session?.world.machine.current(.camera)" }
+    },
+    "VideoTileControllerFacade.bindVideoView(videoView:tileId:)": helper(
+      "bind", [("view", "videoView"), ("tile", "tileId")]),
+    "VideoTileControllerFacade.unbindVideoView(tileId:)": helper("unbind", [("tile", "tileId")]),
+    // An id is a text, and its modality the end of the text.
+    "DefaultModality.init(id:)": part("id"),
+    "DefaultModality.base": Structure(.written) { use in use.base.map { "String(\($0).prefix { $0 != \"#\" })" } },
+    "DefaultModality.isOfType(type:)": Structure(.written, dropping: ["type"]) { use in
+      use.base.map { "\($0).hasSuffix(\"#content\")" }
+    },
+    "InAppScreenCaptureSource.init(logger:)": Structure(.inHelper, dropping: ["logger"]) { use in
+      use.call.map { "RoomScreen(call: \($0.filter { $0 != "?" }))" }
+    },
+    "InAppScreenCaptureSource.start()": helper("start"),
+    "InAppScreenCaptureSource.stop()": helper("stop"),
+    "InAppScreenCaptureSource.addCaptureSourceObserver(observer:)": Structure(.written) { use in
+      guard use.isInCallClass, use.arguments["observer"] == "self" else { return nil }
+      return use.base.map { "\(use.writer.free("observe"))(\($0))" }
+    },
+    "InAppScreenCaptureSource.removeCaptureSourceObserver(observer:)": Structure(.inHelper, dropping: ["observer"]) {
+      use in use.base.map { "\($0).observer = nil" }
+    },
+    "ContentShareSource.init()": Structure(.inHelper) { _ in "RoomShare()" },
+    "ContentShareController.startContentShare(source:)": Structure(.inHelper, dropping: ["source"]) { use in
+      use.base.map { "\($0).setStream(kind: .screen, isOn: true)" }
+    },
+    "RealtimeControllerFacade.removeRealtimeDataMessageObserverFromTopic(topic:)": Structure(.written) { use in
+      guard use.isInCallClass, let topic = use.arguments["topic"] else { return nil }
+      return "\(use.writer.name(.topics)).remove(\(topic))"
+    },
+    "RealtimeControllerFacade.realtimeSendDataMessage(topic:data:lifetimeMs:)": Structure(.written) { use in
+      guard let base = use.base, let topic = use.arguments["topic"], let lifetime = use.arguments["lifetimeMs"],
+        let data = use.arguments["data"]
+      else { return nil }
+      let payload: String
+      switch use.types["data"] {
+      case "Swift.String": payload = "Array(\(data).utf8)"
+      case "Foundation.Data": payload = "Array(\(data))"
+      case "[Swift.UInt8]": payload = data
+      default: return nil
+      }
+      let message = "DataMessage(topic: \(topic), payload: \(payload), lifetime: .milliseconds(\(lifetime)))"
+      return "\(base).session?.send(\(message))"
+    },
+    "DataMessage.text()": Structure(.written) { use in
+      use.base.map { "String(bytes: \($0).payload, encoding: .utf8)" }
+    },
+    "DataMessage.data": Structure(.written) { use in use.base.map { "Data(\($0).payload)" } },
+    "DataMessage.timestampMs": Structure(.written) { use in
+      use.base.map { "Int64((Date().timeIntervalSince1970 - \($0).age / .seconds(1)) * 1_000)" }
+    },
+  ]
+
+  static var helper: LayerHelper? { MeetingHelper.file }
+
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
+    MeetingDispatch(model, writer).text(of: type)
+  }
+}

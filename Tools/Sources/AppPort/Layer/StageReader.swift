@@ -1,0 +1,260 @@
+import CallModel
+import CompilerFacts
+import KoinePorting
+import SwiftSyntax
+
+/// What of the stage strategy style porting.json cannot say: the strategy's questions, the renderer, streams with their devices, and
+/// errors with numbers.
+enum StageReader: StyleReader {
+  static let style = Style.stageStrategy
+  static let helpers = StageHelper.files
+  static let objects: Set<String> = ["IVSStageStream", "IVSLocalStageStream", "IVSRemoteStageStream"]
+  static let roles: [String: KeptProperty.Role] = [
+    "IVSStage": .call, "IVSParticipantInfo": .participant, "IVSStageStream": .track,
+  ]
+
+  private static let camera = "Machine.Device"
+  private static let audioManager =
+    "microphones of the machine cancel echo, unless AudioPublishOptions.processing says otherwise"
+  private static let errors = "`handle` gets the errors of the stage and of devices"
+  private static let readings: [String: Reading] = [
+    "IVSStage": .code("RoomStage"), "IVSStage.join()": .word("RoomStage.join"),
+    "IVSStage.leave()": .word("RoomStage.leave"),
+    "IVSStage.addRenderer(_:)": .registration(of: .ofCall, isOn: true),
+    "IVSStage.remove(_:)": .registration(of: .ofCall, isOn: false),
+    "IVSStage.errorDelegate": .lost(symbol: "IVSStage.errorDelegate", instead: errors),
+    "StageDevice.errorDelegate": .lost(symbol: "StageDevice.errorDelegate", instead: errors),
+    "IVSErrorSource.errorDelegate": .lost(symbol: "IVSErrorSource.errorDelegate", instead: errors),
+    "IVSErrorSource": .code("Track.Kind?"),
+    "IVSParticipantInfo": .code("Participant"),
+    "IVSStageConnectionState": .code("SessionState"),
+    // Streams, and their devices: in the common layer a stream is both.
+    "IVSStageStream": .code("RoomStream"), "IVSLocalStageStream": .code("RoomStream"),
+    "IVSRemoteStageStream": .code("RoomStream"), "IVSImageDevice": .code("RoomStream"),
+    "IVSAudioDevice": .code("RoomStream"), "IVSStageStream.device": .word("self"),
+    "IVSDeviceDescriptor.urn": .word("Track.ID.description"),
+    "IVSLocalStageStream.init(device:)": .word("RoomStream.init(device:)"),
+    "IVSLocalStageStream.init(device:configuration:)": .word("RoomStream.init(device:configuration:)"),
+    "IVSLocalStageStream.init(device:config:)": .word("RoomStream.init(device:config:)"),
+    "IVSLocalStageStream.setMuted(_:)": .word("RoomStream.setMuted"),
+    "IVSImageDevice.previewView(with:)": .word("RoomStream.makeView"),
+    "IVSImageDevice.previewView()": .word("RoomStream.makeView"),
+    "IVSImagePreviewView": .code("VideoView"),
+    "IVSBroadcastConfiguration.AspectMode": .code("UIView.ContentMode"),
+    "IVSBroadcastConfiguration.AspectMode.fit": .word("UIView.ContentMode.scaleAspectFit"),
+    "IVSBroadcastConfiguration.AspectMode.fill": .word("UIView.ContentMode.scaleAspectFill"),
+    "IVSAudioDevice.setStatsCallback(_:)": .word("RoomStream.setLevelHandler"),
+    "IVSAudioDeviceStats": .code("Float"), "IVSAudioDeviceStats.rms": .word("self"),
+    "IVSParticipantPublishState": .code("Bool"), "IVSParticipantPublishState.published": .code("true"),
+    "IVSParticipantPublishState.notPublished": .code("false"),
+    "IVSStageSubscribeType": .code("Set<Track.Kind>"), "IVSStageSubscribeType.none": .code("[]"),
+    "IVSStageSubscribeType.audioOnly": .code("[.microphone, .screenSound]"),
+    "IVSStageSubscribeType.audioVideo": .code("Set(Track.Kind.allCases)"),
+    // Devices.
+    "IVSDeviceDiscovery": .code("Machine.Device.Type"), "IVSDeviceDiscovery.init()": .code("Machine.Device.self"),
+    "IVSCamera": .code(camera), "IVSMicrophone": .code(camera), "IVSDevice": .code(camera),
+    "IVSMultiSourceDevice": .code(camera), "IVSDeviceDescriptor": .code(camera),
+    "IVSDevicePosition": .code("Machine.Attachment"), "IVSDevicePosition.USB": .word("Machine.Attachment.usb"),
+    "IVSDevicePosition.AUX": .word("Machine.Attachment.wired"),
+    "IVSCustomImageSource": .code("VideoFeed"), "IVSCustomImageSource.onSampleBuffer(_:)": .word("RoomFeed.push"),
+    "MicrophoneDevice.isEchoCancellationEnabled": .lost(
+      symbol: "IVSMicrophone.isEchoCancellationEnabled", instead: audioManager),
+    "IVSStageAudioManager.setPreset(_:)": .lost(symbol: "IVSStageAudioManager.setPreset(_:)", instead: audioManager),
+    "IVSStageAudioManager": .lost(symbol: "IVSStageAudioManager", instead: audioManager),
+    // Configurations.
+    "IVSLocalStageStreamConfiguration": .code("VideoPublishOptions"),
+    "IVSLocalStageStreamConfiguration.init()": .word("VideoPublishOptions.init()"),
+    "IVSLocalStageStreamConfiguration.video": .word("self"),
+    "IVSLocalStageStreamVideoConfiguration": .code("VideoPublishOptions"),
+    "IVSLocalStageStreamVideoConfiguration.init()": .word("VideoPublishOptions.init()"),
+    // Errors.
+    "IVSBroadcastErrorDomain": .code("RoomFault.domain"), "IVSBroadcastError": .code("RoomFault"),
+    "IVSBroadcastError.deviceNotFound": .word("RoomFault.device"),
+    "IVSBroadcastResultDescriptionErrorKey": .code("NSLocalizedDescriptionKey"),
+  ]
+
+  static func reading(of symbol: String) -> Reading? {
+    if let reading = readings[symbol] { return reading }
+    return switch symbol.split(separator: ".").last {
+    case "setPreferredInputSource(_:)", "setPreferredInputSource(_:onComplete:)": .word("RoomDevice.choose")
+    default: nil
+    }
+  }
+
+  /// Handlers that do nothing with the stage get the session.
+  static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
+    guard let type = node.as(IdentifierTypeSyntax.self), renderer.symbol(at: type.name) == "IVSStage",
+      let parameter = type.parent?.as(FunctionParameterSyntax.self),
+      let list = parameter.parent?.as(FunctionParameterListSyntax.self),
+      let function = list.parent?.parent?.parent?.as(FunctionDeclSyntax.self),
+      let index = list.enumerated().first(where: { $1.id == parameter.id })?.offset
+    else { return nil }
+    let handlers = renderer.source.occurrences(at: function.name).compactMap {
+      renderer.context.model.handler($0.symbol.usr)
+    }
+    guard handlers.contains(where: { $0.unused.contains(index) }) else { return nil }
+    renderer.mark(type.name, .written)
+    return type.name.replaced(by: "Session")
+  }
+
+  static func fact(of symbol: String, type: String?) -> Fact? {
+    guard symbol == "IVSStageRenderer.stage(_:participant:didChange:)" else { return nil }
+    return type?.contains("IVSParticipantPublishState") == true ? .publishing : nil
+  }
+
+  private static let options = "IVSLocalStageStreamVideoConfiguration."
+  private static let limits = [
+    options + "setTargetFramerate(_:)": "maximumFramesPerSecond", options + "setMaxBitrate(_:)": "maximumBitrate",
+    options + "setMinBitrate(_:)": "minimumBitrate",
+  ]
+  static let nonthrowing: Set<String> = Set(limits.keys).union([
+    options + "setSize(_:)", "IVSImageDevice.previewView(with:)",
+  ])
+
+  static func text(
+    of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
+  ) throws(Unportable) -> (text: String, share: Share)? {
+    let base = call.calledExpression.as(MemberAccessExprSyntax.self)?.base
+    let first = call.arguments.first?.expression
+    switch symbol {
+    case "IVSStage.init(token:strategy:)":
+      guard let first, call.arguments.last?.expression.as(DeclReferenceExprSyntax.self)?.baseName.text == "self",
+        renderer.context.isInCallClass(Syntax(call), in: renderer.source)
+      else { throw .unknown(symbol + " with another strategy than self") }
+      return ("RoomStage(token: \(try renderer.trimmed(first)))", .inHelper)
+    case "IVSStage.refreshStrategy()":
+      guard renderer.context.isInCallClass(Syntax(call), in: renderer.source) else { throw .unknown(symbol) }
+      return ("\(renderer.context.writer.free("decide"))()", .written)
+    case "IVSDevice.descriptor()", "StageDevice.descriptor()":
+      guard let base else { return nil }
+      return (try renderer.trimmed(base), .written)
+    case "IVSDeviceDiscovery.init()": return ("Machine.Device.self", .written)
+    case "IVSDeviceDiscovery.listLocalDevices()":
+      guard let base else { return nil }
+      let list = try renderer.trimmed(base)
+      return ((list.hasSuffix(".self") ? String(list.dropLast(5)) : list) + ".all", .inHelper)
+    case "IVSDeviceDiscovery.createImageSource(withName:)":
+      if let base { _ = try renderer.trimmed(base) }
+      return ("VideoFeed(repeatingAfter: .milliseconds(100))", .written)
+    case options + "setSize(_:)":
+      guard let base, let size = first?.as(FunctionCallExprSyntax.self),
+        size.calledExpression.trimmedDescription == "CGSize",
+        let width = size.arguments.first?.expression, let height = size.arguments.last?.expression
+      else { throw .unknown(symbol + " with a size that is not made there") }
+      let target = try renderer.trimmed(base)
+      let values = (try renderer.trimmed(width), try renderer.trimmed(height))
+      return ("(\(target).maximumWidth, \(target).maximumHeight) = (\(values.0), \(values.1))", .written)
+    default:
+      if let base, symbol.hasSuffix(".listAvailableInputSources()") {
+        return ("\(try renderer.trimmed(base)).sources", .inHelper)
+      }
+      guard let base, let first, let limit = limits[symbol] else { return nil }
+      return ("\(try renderer.trimmed(base)).\(limit) = \(try renderer.trimmed(first))", .written)
+    }
+  }
+
+  static func text(
+    ofCast value: String, to symbol: String, isTest: Bool, from type: String?
+  ) -> (text: String, share: Share)? {
+    switch symbol {
+    case "IVSImageDevice": (cast(value, where: ".kind.isVideo", isTest), .written)
+    case "IVSAudioDevice": (cast(value, where: ".kind.isAudio", isTest), .written)
+    case "IVSCamera", "IVSMicrophone":
+      cast(value, to: symbol == "IVSCamera" ? ".camera" : ".microphone", isTest, type).map { ($0, .written) }
+    default: nil
+    }
+  }
+
+  private static func cast(_ value: String, where condition: String, _ isTest: Bool) -> String {
+    if isTest { return value + condition }
+    // In an optional chain the value has a question mark.
+    return value.hasSuffix("?")
+      ? "\(value.dropLast()).flatMap({ $0\(condition) ? $0 : nil })" : "(\(value)\(condition) ? \(value) : nil)"
+  }
+
+  private static func cast(_ value: String, to kind: String, _ isTest: Bool, _ type: String?) -> String? {
+    if type?.hasSuffix("IVSErrorSource") == true { return isTest ? "\(value) == \(kind)" : nil }
+    return isTest ? "\(value).kind == \(kind)" : "\(value).kind == \(kind) ? \(value) : nil"
+  }
+
+  // MARK: Facts
+
+  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
+    let calls = { (fact: Fact, values: [String]) in
+      model.handlers.filter { $0.fact == fact }.map { handler in
+        writer.call(handler, values.first == "stage" ? [Self.stage(of: handler)] + values.dropFirst() : values)
+      }
+    }
+    let streams = "[track].compactMap(stage.stream)"
+    let events: [(event: String, statements: [String])] = [
+      (
+        "stateChanged(let state)",
+        calls(.state, ["stage", "state == .reconnecting ? .connecting : state", "RoomFault.error(of: state)"])
+          + ["if state == .connected { \(writer.free("decide"))() }"]
+      ),
+      (
+        "participantJoined(let participant)",
+        calls(.participantJoined, ["stage", "participant"])
+          + (calls(.publishing, ["stage", "participant", "true"])
+          + ["\(writer.free("decide"))(about: participant)"]).map { "if !participant.isLocal { \($0) }" }
+      ),
+      ("participantLeft(let participant, _)", calls(.participantLeft, ["stage", "participant"])),
+      (
+        "attributesChanged(let participant)",
+        updates(model, writer) + calls(.attributes, ["stage", "participant"])
+      ),
+      ("streamPublished", calls(.publishing, ["stage", "stage.session.localParticipant", "true"])),
+      ("streamAdded(let track, let owner)", calls(.streamAdded, ["stage", "owner", streams])),
+      ("streamRemoved(let track, let owner)", calls(.streamRemoved, ["stage", "owner", streams])),
+      ("streamMuted(let track, let owner)", calls(.muted, ["stage", "owner", streams])),
+      (
+        "publishFailed(let track, let failure)",
+        (calls(.failure, ["track.kind", "RoomFault.error(of: failure)"])).map { "if failure.code == .device { \($0) }" }
+          + calls(.failure, ["nil", "RoomFault.error(of: failure)"])
+      ),
+      ("failed(let failure)", calls(.failure, ["nil", "RoomFault.error(of: failure)"])),
+    ]
+    var lines = [
+      "extension \(type) {", "  /// Calls the functions above for what the stage reports.",
+      "  private func \(writer.handleName)(_ event: SessionEvent, in stage: RoomStage) {", "    switch event {",
+    ]
+    for (event, statements) in events where !statements.isEmpty {
+      lines += ["    case .\(event):"] + statements.map { "      " + $0 }
+    }
+    lines += ["    default: break", "    }", "  }"] + decisions(model, writer) + ["}", ""]
+    return lines.joined(separator: "\n")
+  }
+
+  /// Participants are values in the common layer: the app's list gets the new one.
+  private static func updates(_ model: CallModel, _ writer: KoineWriter) -> [String] {
+    guard let list = model.kept(as: .participants) else { return [] }
+    return [
+      "if let index = \(list.name).firstIndex(where: { $0.id == participant.id }) { \(list.name)[index] = participant }"
+    ]
+  }
+
+  /// What a handler gets as the stage.
+  private static func stage(of handler: Handler) -> String {
+    handler.unused.contains(0) ? "stage.session" : "stage"
+  }
+
+  private static func decisions(_ model: CallModel, _ writer: KoineWriter) -> [String] {
+    let calls = { (fact: Fact, person: String) in
+      model.handlers.first { $0.fact == fact }.map { writer.call($0, [Self.stage(of: $0), person]) }
+    }
+    guard let stage = model.kept(as: .call), let isPublished = calls(.shouldPublish, "local"),
+      let streams = calls(.streamsToPublish, "local"), let media = calls(.wantedMedia, "participant")
+    else { return [] }
+    let decide = writer.free("decide")
+    let known = stage.name == "stage" ? "stage" : "stage = \(stage.name)"
+    return [
+      "", "  /// Publishes and receives what the functions above decide.", "  private func \(decide)() {",
+      "    guard let \(known), stage.session.state == .connected else { return }",
+      "    let local = stage.session.localParticipant",
+      "    stage.publish(\(isPublished) ? { self.\(streams) } : nil)",
+      "    for participant in stage.participants { \(decide)(about: participant) }", "  }", "",
+      "  private func \(decide)(about participant: Participant) {", "    guard let \(known) else { return }",
+      "    stage.receive(\(media), of: participant)", "  }",
+    ]
+  }
+}

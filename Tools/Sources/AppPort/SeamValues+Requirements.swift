@@ -1,0 +1,87 @@
+import CompilerFacts
+import SwiftSyntax
+
+/// Requirements with values in place of the vendor's types.
+extension SeamValues {
+  /// - Throws: `Obstacle` if the member cannot be replaced: it then stays as it is, with the vendor's types.
+  func requirements(
+    of member: Declarations.Declaration, _ uses: [CallClass.Use], _ callClass: CallClass
+  ) throws(Obstacle) -> [Requirement] {
+    guard let typed = callClass.facts.declaration(member.symbol.usr) else {
+      throw Obstacle(reason: "its type is not known")
+    }
+    let isolation = typed.isOnMainActor && !callClass.isOnMainActor ? "@MainActor " : ""
+    switch member.symbol.kind {
+    case .property: return try requirements(ofProperty: member.symbol.name, typed, uses, isolation)
+    case .method:
+      guard let source = callClass.source(of: member.location.file), let token = source.token(at: member.location),
+        let function = token.parent?.as(FunctionDeclSyntax.self)
+      else { throw Obstacle(reason: "its declaration cannot be read") }
+      return try [requirement(of: function, isolation, source)]
+    default: throw Obstacle(reason: "it is neither a property nor a method of a value")
+    }
+  }
+
+  private func requirements(
+    ofProperty name: String, _ typed: TypedDeclaration, _ uses: [CallClass.Use], _ isolation: String
+  ) throws(Obstacle) -> [Requirement] {
+    guard !uses.contains(where: { $0.isWrite && !$0.isProjection }) else {
+      throw Obstacle(reason: "other code sets it")
+    }
+    let form = try form(of: typed.type.description)
+    var found: [Requirement] = []
+    if uses.contains(where: { !$0.isProjection }) {
+      let head = "\(isolation)var \(name)Value: \(form.text)"
+      found.append(Requirement(text: "\(head) { get }", witness: "\(head) { \(form.convert(name)) }"))
+    }
+    if uses.contains(where: \.isProjection) {
+      guard let projected = typed.projectedType, projected.description.hasSuffix(">.Publisher") else {
+        throw Obstacle(reason: "'$\(name)' is no publisher")
+      }
+      let head = "\(isolation)var \(name)ValuePublisher: AnyPublisher<\(form.text), Never>"
+      found.append(
+        Requirement(
+          text: "\(head) { get }",
+          witness: "\(head) { $\(name).map { \(form.convert("$0")) }.eraseToAnyPublisher() }"))
+    }
+    return found
+  }
+
+  private func requirement(
+    of function: FunctionDeclSyntax, _ isolation: String, _ source: CompiledSource
+  ) throws(Obstacle) -> Requirement {
+    guard function.genericParameterClause == nil else { throw Obstacle(reason: "it is generic") }
+    var (parameters, arguments): ([String], [String]) = ([], [])
+    for parameter in function.signature.parameterClause.parameters {
+      let form = try form(of: qualified(parameter.type, source))
+      guard parameter.ellipsis == nil, let back = form.back else {
+        throw Obstacle(reason: "there is no way back from \(form.text) to \(parameter.type.trimmedDescription)")
+      }
+      let names = [parameter.firstName.text, parameter.secondName?.text].compactMap { $0 }.joined(separator: " ")
+      // A type that stays keeps its own spelling, with its attributes.
+      let isSame = form.convert("") == ""
+      parameters.append("\(names): \(isSame ? parameter.type.trimmedDescription : form.text)")
+      let label = parameter.firstName.text == "_" ? "" : parameter.firstName.text + ": "
+      arguments.append(label + back((parameter.secondName ?? parameter.firstName).text))
+    }
+    let effects = function.signature.effectSpecifiers
+    let calls = (effects?.throwsClause == nil ? "" : "try ") + (effects?.asyncSpecifier == nil ? "" : "await ")
+    let call = "\(calls)\(function.name.text)(\(arguments.joined(separator: ", ")))"
+    var (result, body) = ("", call)
+    if let type = function.signature.returnClause?.type {
+      let form = try form(of: qualified(type, source))
+      (result, body) = (" -> " + (form.convert("") == "" ? type.trimmedDescription : form.text), form.convert(call))
+    }
+    let head =
+      "\(isolation)func \(function.name.text)(\(parameters.joined(separator: ", ")))"
+      + (effects.map { " " + $0.trimmedDescription } ?? "") + result
+    return Requirement(text: head, witness: "\(head) { \(body) }")
+  }
+
+  /// What makes the vendor's views: other code hands them to the layer.
+  func factory(_ callClass: CallClass) -> Requirement? {
+    guard let name = viewClass else { return nil }
+    let head = "\(callClass.isOnMainActor ? "" : "@MainActor ")func makeVideoView() -> UIView"
+    return Requirement(text: head, witness: "\(head) { \(name)(frame: .zero) }")
+  }
+}

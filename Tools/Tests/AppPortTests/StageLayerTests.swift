@@ -1,0 +1,201 @@
+import AppPort
+import CompilerFacts
+import KoinePorting
+import TestSupport
+import Testing
+
+/// Layers of small apps in the stage strategy style. The new text is compared; Scripts/check-layers compiles a whole app's.
+@Suite struct StageLayerTests {
+  private let compilation: Compilation
+  private static let vendor = """
+    public class IVSParticipantInfo { public let participantId = "", userId = "", isLocal = false }
+    public protocol IVSErrorSource: AnyObject { var errorDelegate: (any IVSErrorDelegate)? { get set } }
+    public protocol IVSErrorDelegate: AnyObject { func source(_ source: any IVSErrorSource, didEmitError error: any Error) }
+    public class IVSDeviceDescriptor { public let urn = "" }
+    public protocol IVSDevice: IVSErrorSource { func descriptor() -> IVSDeviceDescriptor }
+    public protocol IVSImageDevice: IVSDevice {}
+    public protocol IVSAudioDevice: IVSDevice {}
+    public class IVSStageStream { public let device: any IVSDevice; public let isMuted = false; init() { fatalError() } }
+    public class IVSLocalStageStream: IVSStageStream { public func setMuted(_ muted: Bool) {} }
+    public class IVSLocalStageStreamVideoConfiguration {
+      public init() {}
+      public func setTargetFramerate(_ rate: Int) throws {}
+    }
+    public enum IVSStageSubscribeType { case none, audioOnly, audioVideo }
+    public enum IVSStageConnectionState { case disconnected, connecting, connected }
+    public enum IVSParticipantPublishState { case notPublished, published }
+    public enum IVSParticipantSubscribeState { case notSubscribed, subscribed }
+    public protocol IVSBaseStageStrategy: AnyObject {
+      func stage(_ stage: IVSStage, shouldPublishParticipant participant: IVSParticipantInfo) -> Bool
+      func stage(_ stage: IVSStage, streamsToPublishForParticipant participant: IVSParticipantInfo) -> [IVSLocalStageStream]
+    }
+    public protocol IVSStageStrategy: IVSBaseStageStrategy {
+      func stage(_ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo) -> IVSStageSubscribeType
+    }
+    public protocol IVSStageRenderer: AnyObject {
+      func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo)
+      func stage(_ stage: IVSStage, didChange state: IVSStageConnectionState, withError error: (any Error)?)
+      func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChange state: IVSParticipantPublishState)
+      func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChange state: IVSParticipantSubscribeState)
+    }
+    extension IVSStageRenderer {
+      public func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {}
+      public func stage(_ stage: IVSStage, didChange state: IVSStageConnectionState, withError error: (any Error)?) {}
+      public func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChange state: IVSParticipantPublishState) {}
+      public func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChange state: IVSParticipantSubscribeState) {}
+    }
+    public class IVSStage: IVSErrorSource {
+      public weak var errorDelegate: (any IVSErrorDelegate)?
+      public init(token: String, strategy: any IVSBaseStageStrategy) throws {}
+      public func addRenderer(_ renderer: any IVSStageRenderer) {}
+      public func join() throws {}; public func leave() {}; public func refreshStrategy() {}
+    }
+
+    """
+  /// The answers that a strategy has to give.
+  private static let strategy = """
+
+    extension Model: IVSStageStrategy {
+      func stage(_ stage: IVSStage, shouldPublishParticipant participant: IVSParticipantInfo) -> Bool { isOn }
+      func stage(_ stage: IVSStage, streamsToPublishForParticipant participant: IVSParticipantInfo) -> [IVSLocalStageStream] { own }
+      func stage(_ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo) -> IVSStageSubscribeType {
+        isOn ? .audioVideo : IVSStageSubscribeType.none
+      }
+    }
+    """
+
+  init() throws {
+    compilation = try Compilation()
+    try #require(try compilation.compile("AmazonIVSBroadcast", ["AmazonIVSBroadcast.swift": Self.vendor]))
+  }
+
+  private func layer(_ model: String) throws -> CallLayer {
+    try #require(
+      try compilation.compile("App", ["Model.swift": "import AmazonIVSBroadcast\n" + model + Self.strategy]))
+    let files = [compilation.path("Model.swift")]
+    let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
+    let command = CompileCommand(
+      module: "App", files: files, options: ["-parse-as-library", "-I", compilation.folder],
+      toolchain: compilation.toolchain)
+    let facts = try TreeDump(command, toolchain: compilation.toolchain)
+    let app = try CompiledApp(store, files: files, modules: ["AmazonIVSBroadcast"])
+    return try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+  }
+
+  private static let head =
+    "final class Model { var stage: IVSStage?; var isOn = true; var own: [IVSLocalStageStream] = []"
+
+  @Test func strategyBecomesFunctionsThatDecideAsks() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func join(_ token: String) throws {
+          let stage = try IVSStage(token: token, strategy: self)
+          try stage.join()
+          self.stage = stage
+        }
+        func rest() { isOn.toggle(); stage?.refreshStrategy() }
+        func leave() { stage?.leave() }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("let stage = try RoomStage(token: token)\n    try stage.join()"))
+    #expect(source.contains("isOn.toggle(); decide() }"))
+    #expect(source.contains("func leave() { stage?.leave() }"))
+    #expect(source.contains("-> Set<Track.Kind> {\n    isOn ? Set(Track.Kind.allCases) : []"))
+    #expect(source.contains("guard let stage, stage.session.state == .connected else { return }"))
+    #expect(source.contains("extension KoineModel {\n  func shouldPublish(_ stage: Session, shouldPublishParticipant"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func rendererBecomesFunctionsThatTheSessionsEventsCall() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        var people: [IVSParticipantInfo] = []
+        func listen() { stage?.addRenderer(self) }
+      }
+      extension Model: IVSStageRenderer {
+        func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) { people.append(participant) }
+        func stage(_ stage: IVSStage, didChange state: IVSStageConnectionState, withError error: (any Error)?) {
+          switch state {
+          case .connecting, .connected: break
+          case .disconnected: stage.leave()
+          @unknown default: break
+          }
+        }
+        func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChange state: IVSParticipantPublishState) {
+          if state == .published { print(participant.userId) }
+        }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("stage?.handler = { [weak self] event, call in self?.handle(event, in: call) }"))
+    // A handler that uses the stage gets it; the others get the session.
+    #expect(source.contains("func stateChanged(_ stage: RoomStage, didChange state: SessionState, withError"))
+    #expect(source.contains("case .connecting, .connected: break\n    case .ended: stage.leave()\n    default: break"))
+    #expect(source.contains("participantJoined(stage.session, participantDidJoin: participant)"))
+    #expect(source.contains("didChange state: Bool) {\n    if state == true { print((participant.externalUserID ??"))
+    // Participants are values: the app's list gets the new one.
+    #expect(source.contains("if let index = people.firstIndex(where: { $0.id == participant.id })"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func streamsAndTheirDevicesAreOne() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func isVideo(_ stream: IVSStageStream) -> Bool { stream.device is IVSImageDevice }
+        func sound(_ stream: IVSStageStream?) -> Bool { (stream?.device as? IVSAudioDevice) != nil }
+        func name(_ stream: IVSStageStream) -> String { stream.device.descriptor().urn }
+        func isSame(_ one: IVSStageStream, _ other: IVSLocalStageStream?) -> Bool { one === other }
+        func options() -> IVSLocalStageStreamVideoConfiguration {
+          let options = IVSLocalStageStreamVideoConfiguration()
+          try? options.setTargetFramerate(30)
+          return options
+        }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("(_ stream: RoomStream) -> Bool { stream.kind.isVideo }"))
+    #expect(source.contains("{ (stream.flatMap({ $0.kind.isAudio ? $0 : nil })) != nil }"))
+    #expect(source.contains("-> String { stream.id.description }"))
+    #expect(source.contains("{ one === other }"))
+    #expect(source.contains("-> VideoPublishOptions {\n    var options = VideoPublishOptions(maximumBitrate: 900_000"))
+    #expect(source.contains("    options.maximumFramesPerSecond = 30\n"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func errorsComeToOneFunction() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func listen() { stage?.errorDelegate = self }
+      }
+      extension Model: IVSErrorDelegate {
+        func source(_ source: any IVSErrorSource, didEmitError error: any Error) { print(error) }
+      }
+      """)
+    #expect(layer.source.contains("func failed(_ source: Track.Kind?, didEmitError error: any Error)"))
+    #expect(layer.source.contains("// stage?.errorDelegate = self"))
+    #expect(layer.source.contains("failed(nil, didEmitError: RoomFault.error(of: failure))"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func otherStrategyThanTheClassItselfIsAWarning() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func join(_ token: String, _ other: Model) throws { stage = try IVSStage(token: token, strategy: other) }
+      }
+      """)
+    #expect(layer.warnings.count == 1)
+    #expect(layer.warnings.first?.contains("with another strategy than self") == true)
+  }
+
+  @Test func layerBringsTheHelpersOfTheStyleOnly() throws {
+    let layer = try layer(Self.head + " }")
+    #expect(layer.helpers.map(\.fileName) == ["RoomStage.swift", "RoomStream.swift"])
+    for helper in layer.helpers { #expect(helper.source.split(separator: "\n").count <= 120) }
+  }
+}
