@@ -1,4 +1,4 @@
-// What layers that `koine port` writes of the call agent style need for a user's calls: the same file for every app.
+// What layers that `koine port` writes of the call agent style need for users: the same file for every app.
 import Foundation
 import Koine
 import KoineBackends
@@ -6,6 +6,15 @@ import KoineTokens
 
 /// What a user, a call or a channel begins with.
 final class CallSetup { var name = "", isMuted = false, videos: [RoomVideo] = [], channel: Int32 = 0 }
+
+typealias RoomDone = ((any Error)?) -> Void
+
+extension World {
+  func tell(_ completion: @escaping RoomDone, _ error: (any Error)? = nil) {
+    nonisolated(unsafe) let done = completion
+    delivery.deliver { done(error) }
+  }
+}
 
 /// A user's token, and the identity that it was issued to.
 struct RoomCredential {
@@ -27,10 +36,9 @@ final class RoomAgent: @unchecked Sendable {
     nonisolated(unsafe) let done = completion
     do {
       let world = try World.holding(identity: credential.identity) ?? Backends.world()
-      (token, endpoint) = (
-        credential.token,
-        Endpoint(identity: credential.identity, name: setup?.name ?? "", credential: credential.token, in: world)
-      )
+      let (identity, name) = (credential.identity, setup?.name ?? "")
+      endpoint = Endpoint(identity: identity, name: name, credential: credential.token, in: world)
+      token = credential.token
       endpoint.observe { [weak self] in self?.receive($0) }
       endpoint.register { outcome in do { done(try outcome.map { self }.get(), nil) } catch { done(nil, error) } }
     } catch { done(nil, error) }
@@ -66,7 +74,8 @@ final class RoomAgent: @unchecked Sendable {
         return done(nil, Failure(isBlind ? .cameraDenied : .microphoneDenied, "the user has denied it"))
       }
       if let ring { endpoint.reply(.accept, to: ring.id) }
-      let call = AgentCall(room ?? ring?.room ?? "call-" + UUID().uuidString.lowercased(), endpoint, token, setup)
+      let room = room ?? ring?.room ?? "call-" + UUID().uuidString.lowercased()
+      let call = AgentCall(room, endpoint, token, isMuted: setup.isMuted)
       done(call, nil)
       call.begin(callees, isOneToOne: callees.count == 1 || ring?.callees.count == 1, setup.videos)
     }
@@ -83,7 +92,7 @@ final class RoomAgent: @unchecked Sendable {
   func accept(setup: CallSetup?, completion: @escaping (AgentCall?, (any Error)?) -> Void) {
     agent?.start(answering: ring, setup: setup, completion: completion)
   }
-  func decline(completion: @escaping ((any Error)?) -> Void) {
+  func decline(completion: @escaping RoomDone) {
     agent?.endpoint.reply(.decline, to: ring.id)
     completion(nil)
   }

@@ -1,8 +1,9 @@
-// What layers that `koine port` writes need for videos of the app's own: the same file for every app.
+// What layers that `koine port` writes need for videos: the same file for every app.
 import CoreVideo
 import Foundation
 import Koine
 import KoineBackends
+import UIKit
 
 /// A frame of the app's.
 final class RoomFrame { var buffer: CVPixelBuffer? }
@@ -12,11 +13,11 @@ final class RoomVideo: @unchecked Sendable {
   let isCamera: Bool
   private(set) var device: Machine.Device
   private(set) var isSent = false
-  var isOver: Bool { published?.isOver ?? false }
+  var isOver: Bool { published?.isOver ?? true }
   var handler: ((RoomVideo) -> Void)?
   let format: VideoFormat
   private let world: World?, shared: SharedCamera?, feed: VideoFeed
-  private var published: LocalStream?, completion: (((any Error)?) -> Void)?
+  private var published: LocalStream?, completion: RoomDone?
 
   init(camera: Machine.Device) {
     (isCamera, device, world) = (true, camera, try? Backends.world())
@@ -28,31 +29,22 @@ final class RoomVideo: @unchecked Sendable {
     (isCamera, world, shared, feed) = (false, try? Backends.world(), nil, VideoFeed(format: format))
     device = Machine.Device(id: "frames", kind: .camera, name: "Frames", attachment: .virtual, source: "")
   }
-
   /// Goes on with another camera, wherever the video is shown and sent.
-  func choose(camera: Machine.Device, completion: @escaping ((any Error)?) -> Void) {
+  func choose(camera: Machine.Device, completion: @escaping RoomDone) {
     do {
       guard let world, let shared else { throw Failure(.camera, "there is no such camera") }
       shared.replace(try world.machine.makeCamera(camera.id))
       if let failure = shared.failure { throw Failure(.camera, "\(failure)") }
       device = camera
-      tell(completion, nil)
-    } catch { tell(completion, error) }
+      world.tell(completion)
+    } catch { world?.tell(completion, error) }
   }
-  func send(_ frame: RoomFrame, completion: @escaping ((any Error)?) -> Void) {
+  func send(_ frame: RoomFrame, completion: @escaping RoomDone) {
     let picture = world.flatMap { frame.buffer?.videoFrame(captured: $0.backend.scheduler.now) }
-    guard isSent, let picture else { return tell(completion, Failure(.wrongState, "the video is not sent")) }
-    feed.push(picture)
-    tell(completion, nil)
+    if isSent, let picture { feed.push(picture) }
+    world?.tell(completion, isSent && picture != nil ? nil : Failure(.wrongState, "the video is not sent"))
   }
-  private func tell(_ completion: @escaping ((any Error)?) -> Void, _ error: (any Error)?) {
-    nonisolated(unsafe) let done = completion
-    world?.delivery.deliver { done(error) }
-  }
-
-  // MARK: For the call
-
-  func start(in session: Session, _ completion: @escaping ((any Error)?) -> Void) {
+  func start(in session: Session, _ completion: @escaping RoomDone) {
     do {
       if isCamera, shared == nil { throw Failure(.camera, "there is no such camera") }
       if let failure = shared?.failure, session.state != .connected { throw failure }
@@ -60,7 +52,7 @@ final class RoomVideo: @unchecked Sendable {
       published = try session.publish(
         camera: shared?.makeSource() ?? feed, as: isCamera ? .camera : .screen, options: .init(lowerLayers: lower))
       self.completion = completion
-    } catch { tell(completion, error) }
+    } catch { world?.tell(completion, error) }
   }
   func isOf(_ track: Track) -> Bool { published?.id == track.id }
   func started() { change(true, nil) }
@@ -80,4 +72,49 @@ final class RoomVideo: @unchecked Sendable {
     return shared?.failure == nil && shared != nil
   }
   func detach(_ view: any VideoSink) { shared?.removeSink(view) }
+}
+
+/// Shows one video in one view.
+final class RoomRenderer: @unchecked Sendable {
+  var handler: ((RoomRenderer) -> Void)?
+  private let attach: (VideoView) -> Bool, detach: (VideoView) -> Void
+  private var view: VideoView?
+
+  init(video: RoomVideo) throws { (attach, detach) = (video.attach, video.detach) }
+  init(track: RoomTrack) throws {
+    attach = { view in
+      track.attach(view: view)
+      return track.isSent
+    }
+    detach = { track.detach(view: $0) }
+  }
+  func makeView(_ mode: UIView.ContentMode) throws -> VideoView {
+    let view = UIView.makeOnAnyThread { () -> VideoView in
+      let view = VideoView(frame: .zero)
+      view.contentMode = mode
+      return view
+    }
+    self.view = view
+    if !attach(view) { DispatchQueue.main.async { [self] in handler?(self) } }
+    return view
+  }
+  func dispose() {
+    view.map(detach)
+    view?.clear()
+    view = nil
+  }
+}
+
+extension RoomTrack {
+  var number: Int32 { (call as? AgentCall)?.number(of: track.id) ?? 0 }
+  var isSent: Bool { call.participants[track.id.participant]?.sentTracks[track.id.track] != nil }
+}
+
+extension RoomParticipant {
+  var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
+  /// The videos that it sends; of one who has left, those that it sent.
+  var videos: [RoomTrack] {
+    let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }
+    return tracks.map { RoomTrack(call: call, track: $0) }
+  }
 }

@@ -9,14 +9,14 @@ enum CallAgentHelper {
       typeNames: ["AgentCallState", "AgentCall"], source: agentCall),
     LayerHelper(
       fileName: "RoomVideo.swift",
-      typeNames: ["RoomFrame", "RoomVideo"], source: roomVideo),
+      typeNames: ["RoomFrame", "RoomVideo", "RoomRenderer"], source: roomVideo),
     LayerHelper(
-      fileName: "RoomRenderer.swift",
-      typeNames: ["RoomRenderer", "RoomChannel", "RoomInbox"], source: roomRenderer),
+      fileName: "RoomChannel.swift",
+      typeNames: ["RoomChannel", "RoomInbox"], source: roomChannel),
   ]
 
   private static let roomAgent = #"""
-    // What layers that `koine port` writes of the call agent style need for a user's calls: the same file for every app.
+    // What layers that `koine port` writes of the call agent style need for users: the same file for every app.
     import Foundation
     import Koine
     import KoineBackends
@@ -24,6 +24,15 @@ enum CallAgentHelper {
 
     /// What a user, a call or a channel begins with.
     final class CallSetup { var name = "", isMuted = false, videos: [RoomVideo] = [], channel: Int32 = 0 }
+
+    typealias RoomDone = ((any Error)?) -> Void
+
+    extension World {
+      func tell(_ completion: @escaping RoomDone, _ error: (any Error)? = nil) {
+        nonisolated(unsafe) let done = completion
+        delivery.deliver { done(error) }
+      }
+    }
 
     /// A user's token, and the identity that it was issued to.
     struct RoomCredential {
@@ -45,10 +54,9 @@ enum CallAgentHelper {
         nonisolated(unsafe) let done = completion
         do {
           let world = try World.holding(identity: credential.identity) ?? Backends.world()
-          (token, endpoint) = (
-            credential.token,
-            Endpoint(identity: credential.identity, name: setup?.name ?? "", credential: credential.token, in: world)
-          )
+          let (identity, name) = (credential.identity, setup?.name ?? "")
+          endpoint = Endpoint(identity: identity, name: name, credential: credential.token, in: world)
+          token = credential.token
           endpoint.observe { [weak self] in self?.receive($0) }
           endpoint.register { outcome in do { done(try outcome.map { self }.get(), nil) } catch { done(nil, error) } }
         } catch { done(nil, error) }
@@ -84,7 +92,8 @@ enum CallAgentHelper {
             return done(nil, Failure(isBlind ? .cameraDenied : .microphoneDenied, "the user has denied it"))
           }
           if let ring { endpoint.reply(.accept, to: ring.id) }
-          let call = AgentCall(room ?? ring?.room ?? "call-" + UUID().uuidString.lowercased(), endpoint, token, setup)
+          let room = room ?? ring?.room ?? "call-" + UUID().uuidString.lowercased()
+          let call = AgentCall(room, endpoint, token, isMuted: setup.isMuted)
           done(call, nil)
           call.begin(callees, isOneToOne: callees.count == 1 || ring?.callees.count == 1, setup.videos)
         }
@@ -101,7 +110,7 @@ enum CallAgentHelper {
       func accept(setup: CallSetup?, completion: @escaping (AgentCall?, (any Error)?) -> Void) {
         agent?.start(answering: ring, setup: setup, completion: completion)
       }
-      func decline(completion: @escaping ((any Error)?) -> Void) {
+      func decline(completion: @escaping RoomDone) {
         agent?.endpoint.reply(.decline, to: ring.id)
         completion(nil)
       }
@@ -121,41 +130,42 @@ enum CallAgentHelper {
       private(set) var state = AgentCallState.none, isMuted: Bool, end: (code: Int32, subcode: Int32) = (0, 0)
       /// Whether the latest event has changed the state, or the microphone.
       private(set) var hasNewState = false, hasNewMute = false
+      /// Participants that have been the dominant speaker, the latest first.
+      private(set) var speakers: [String] = []
+      var agentHandler: ((SessionEvent, AgentCall) -> Void)?, inboxHandler: ((RoomInbox, AgentCall) -> Void)?
       private let endpoint: Endpoint
       private var ring: Ring?, isOneToOne = false
       private var videos: [RoomVideo] = [], numbers: [Track.ID] = [], inboxes: [String: RoomInbox] = [:]
-      /// Participants that have been the dominant speaker, the latest first.
-      private(set) var speakers: [String] = []
-      var agentHandler: ((SessionEvent, AgentCall) -> Void)?
-      var inboxHandler: ((RoomInbox, AgentCall) -> Void)?
 
-      init(_ room: String, _ endpoint: Endpoint, _ token: String, _ setup: CallSetup) {
-        (self.endpoint, isMuted) = (endpoint, setup.isMuted)
+      init(_ room: String, _ endpoint: Endpoint, _ token: String, isMuted: Bool) {
+        (self.endpoint, self.isMuted) = (endpoint, isMuted)
         super.init(
-          room: room, credential: token, participantID: endpoint.identity, name: endpoint.name,
-          isMicrophoneOn: !setup.isMuted, isCameraOn: false, in: endpoint.world)
+          room: room, credential: token, participantID: endpoint.identity, name: endpoint.name, isMicrophoneOn: !isMuted,
+          isCameraOn: false, in: endpoint.world)
       }
       func begin(_ callees: [String], isOneToOne: Bool, _ videos: [RoomVideo]) {
         self.isOneToOne = isOneToOne
         join()
         for video in videos { start(video) { _ in } }
         guard !callees.isEmpty else { return }
-        endpoint.observe { [weak self] event in if case .answered(let ring, _, let state) = event { self?.answered(ring, state) } }
+        endpoint.observe { [weak self] event in
+          if case .answered(let ring, _, let answer) = event { self?.answered(ring, answer) }
+        }
         ring = endpoint.invite(callees, to: session?.request.room, hasVideo: !videos.isEmpty)
       }
       private func answered(_ ring: Ring, _ answer: Ring.State) {
         guard ring.id == self.ring?.id, [.none, .connecting, .ringing].contains(state) else { return }
-        let codes: [Ring.State: Int32] = [
-          .declined: 603, .handledElsewhere: 603, .busy: 486, .unanswered: 408, .unreachable: 480, .cancelled: 487,
-        ]
         if answer == .ringing { change(to: .ringing) }
-        guard let code = codes[answer], ring.callees.allSatisfy({ ring.answers[$0].map { codes[$0] != nil } ?? false }) else { return }
+        let codes = ring.callees.compactMap { ring.answers[$0].flatMap { Self.codes[$0] } }
+        guard codes.count == ring.callees.count, let code = Self.codes[answer] else { return }
         end.code = code
         session?.leave {}
       }
+      private static let codes: [Ring.State: Int32] = [
+        .declined: 603, .handledElsewhere: 603, .busy: 486, .unanswered: 408, .unreachable: 480, .cancelled: 487,
+      ]
       private func change(to new: AgentCallState, by event: SessionEvent? = nil) {
-        hasNewState = new != state
-        state = new
+        (hasNewState, state) = (new != state, new)
         let event = event ?? .stateChanged(session?.state ?? .idle)
         super.receive(event)
         agentHandler?(event, self)
@@ -169,7 +179,7 @@ enum CallAgentHelper {
         case .stateChanged(.connecting): new = .connecting
         case .stateChanged(.connected) where ring == nil && state != .leaving: new = .connected
         case .participantJoined where state != .leaving: new = .connected
-        case .participantLeft where isOneToOne && session?.participants.isEmpty ?? true: hangUp { _ in }
+        case .participantLeft where isOneToOne && others.isEmpty: (_, new) = (hangUp { _ in }, state)
         case .stateChanged(.ended(let reason)):
           if end.code == 0 { end = Self.numbers(of: reason) }
           for video in videos { video.stop() }
@@ -177,8 +187,7 @@ enum CallAgentHelper {
         case .streamAdded(let track, let owner) where owner.isLocal, .streamMuted(let track, let owner) where owner.isLocal:
           if track.kind == .microphone { (hasNewMute, isMuted) = (track.isMuted != isMuted, track.isMuted) }
           videos.first { $0.isOf(track) }?.started()
-        case .publishFailed(let track, let failure):
-          videos.first { $0.isOf(track) }?.stop(failure)
+        case .publishFailed(let track, let failure): videos.first { $0.isOf(track) }?.stop(failure)
         case .dominantSpeakerChanged(let speaker?): speakers = [speaker] + speakers.filter { $0 != speaker }.prefix(4)
         case .messageReceived(let message): received(message)
         default: break
@@ -187,66 +196,57 @@ enum CallAgentHelper {
       }
       private func received(_ message: ReceivedMessage) {
         guard let channel = RoomChannel.number(of: message) else { return }
-        let key = "\(message.sender) \(channel)"
-        let inbox = inboxes[key] ?? RoomInbox(channel: channel, sender: message.sender)
-        if inboxes.updateValue(inbox, forKey: key) == nil { inboxHandler?(inbox, self) }
+        let inbox = inboxes[message.sender + message.topic] ?? RoomInbox(channel: channel, sender: message.sender)
+        if inboxes.updateValue(inbox, forKey: message.sender + message.topic) == nil { inboxHandler?(inbox, self) }
         inbox.receive(message)
       }
-      func channel(setup: CallSetup) -> RoomChannel { RoomChannel(self, setup: setup) }
-      var others: [RoomParticipant] { (session?.participants ?? []).map { RoomParticipant(call: self, last: $0) } }
       /// A small number for a stream, the same for all of the call.
       func number(of track: Track.ID) -> Int32 {
         if !numbers.contains(track) { numbers.append(track) }
         return Int32(numbers.firstIndex(of: track)!) + 1
       }
-      /// The numbers of the style.
+      private static let refusals: [Failure.Code: Int32] = [
+        .unauthorized: 401, .forbidden: 403, .roomFull: 403, .invalidRoom: 404, .ended: 404,
+      ]
       private static func numbers(of reason: EndReason) -> (Int32, Int32) {
         switch reason {
-        case .left, .roomClosed, .roomClosedByService: return (0, 0)
-        case .removed: return (0, 5300)
-        case .duplicate, .removedByService: return (0, 5000)
-        case .lost: return (490, 0)
-        case .expired: return (401, 0)
-        case .refused(let failure):
-          let codes: [Failure.Code: Int32] = [.unauthorized: 401, .forbidden: 403, .roomFull: 403, .invalidRoom: 404, .ended: 404]
-          return failure.code == .denied ? (0, 5854) : (codes[failure.code] ?? 500, 0)
+        case .left, .roomClosed, .roomClosedByService: (0, 0)
+        case .removed: (0, 5300)
+        case .duplicate, .removedByService: (0, 5000)
+        case .lost: (490, 0)
+        case .expired: (401, 0)
+        case .refused(let failure): failure.code == .denied ? (0, 5854) : (refusals[failure.code] ?? 500, 0)
         }
       }
-      func setMuted(_ isMuted: Bool, completion: @escaping ((any Error)?) -> Void) {
-        setStream(kind: .microphone, isOn: !isMuted)
-        tell(completion)
-      }
-      func start(_ video: RoomVideo, completion: @escaping ((any Error)?) -> Void) {
-        guard let session, !videos.contains(where: { $0 === video && !$0.isOver }) else { return tell(completion) }
-        videos.append(video)
+      func start(_ video: RoomVideo, completion: @escaping RoomDone) {
+        guard let session, !videos.contains(where: { $0 === video && !$0.isOver }) else {
+          return endpoint.world.tell(completion)
+        }
+        videos = videos.filter { $0 !== video && !$0.isOver } + [video]
         video.start(in: session, completion)
       }
-      func stop(_ video: RoomVideo, completion: @escaping ((any Error)?) -> Void) {
-        videos.removeAll { $0 === video }
+      func stop(_ video: RoomVideo, completion: @escaping RoomDone) {
         video.stop()
-        tell(completion)
+        endpoint.world.tell(completion)
       }
-      func hangUp(completion: @escaping ((any Error)?) -> Void) {
-        guard state != .ended, state != .leaving else { return tell(completion) }
-        if let ring, state != .connected { endpoint.cancel(ring.id) }
+      func hangUp(completion: @escaping RoomDone) {
+        guard state != .ended, state != .leaving else { return endpoint.world.tell(completion) }
+        if let ring, state != .connected { (end.code, _) = (487, endpoint.cancel(ring.id)) }
         change(to: .leaving)
         nonisolated(unsafe) let done = completion
-        session?.leave { [self] in withExtendedLifetime(self) { done(nil) } }
-      }
-      private func tell(_ completion: @escaping ((any Error)?) -> Void) {
-        nonisolated(unsafe) let done = completion
-        endpoint.world.delivery.deliver { done(nil) }
+        session?.leave { [self] in endpoint.world.tell(done) }
       }
     }
 
     """#
 
   private static let roomVideo = #"""
-    // What layers that `koine port` writes need for videos of the app's own: the same file for every app.
+    // What layers that `koine port` writes need for videos: the same file for every app.
     import CoreVideo
     import Foundation
     import Koine
     import KoineBackends
+    import UIKit
 
     /// A frame of the app's.
     final class RoomFrame { var buffer: CVPixelBuffer? }
@@ -256,11 +256,11 @@ enum CallAgentHelper {
       let isCamera: Bool
       private(set) var device: Machine.Device
       private(set) var isSent = false
-      var isOver: Bool { published?.isOver ?? false }
+      var isOver: Bool { published?.isOver ?? true }
       var handler: ((RoomVideo) -> Void)?
       let format: VideoFormat
       private let world: World?, shared: SharedCamera?, feed: VideoFeed
-      private var published: LocalStream?, completion: (((any Error)?) -> Void)?
+      private var published: LocalStream?, completion: RoomDone?
 
       init(camera: Machine.Device) {
         (isCamera, device, world) = (true, camera, try? Backends.world())
@@ -272,31 +272,22 @@ enum CallAgentHelper {
         (isCamera, world, shared, feed) = (false, try? Backends.world(), nil, VideoFeed(format: format))
         device = Machine.Device(id: "frames", kind: .camera, name: "Frames", attachment: .virtual, source: "")
       }
-
       /// Goes on with another camera, wherever the video is shown and sent.
-      func choose(camera: Machine.Device, completion: @escaping ((any Error)?) -> Void) {
+      func choose(camera: Machine.Device, completion: @escaping RoomDone) {
         do {
           guard let world, let shared else { throw Failure(.camera, "there is no such camera") }
           shared.replace(try world.machine.makeCamera(camera.id))
           if let failure = shared.failure { throw Failure(.camera, "\(failure)") }
           device = camera
-          tell(completion, nil)
-        } catch { tell(completion, error) }
+          world.tell(completion)
+        } catch { world?.tell(completion, error) }
       }
-      func send(_ frame: RoomFrame, completion: @escaping ((any Error)?) -> Void) {
+      func send(_ frame: RoomFrame, completion: @escaping RoomDone) {
         let picture = world.flatMap { frame.buffer?.videoFrame(captured: $0.backend.scheduler.now) }
-        guard isSent, let picture else { return tell(completion, Failure(.wrongState, "the video is not sent")) }
-        feed.push(picture)
-        tell(completion, nil)
+        if isSent, let picture { feed.push(picture) }
+        world?.tell(completion, isSent && picture != nil ? nil : Failure(.wrongState, "the video is not sent"))
       }
-      private func tell(_ completion: @escaping ((any Error)?) -> Void, _ error: (any Error)?) {
-        nonisolated(unsafe) let done = completion
-        world?.delivery.deliver { done(error) }
-      }
-
-      // MARK: For the call
-
-      func start(in session: Session, _ completion: @escaping ((any Error)?) -> Void) {
+      func start(in session: Session, _ completion: @escaping RoomDone) {
         do {
           if isCamera, shared == nil { throw Failure(.camera, "there is no such camera") }
           if let failure = shared?.failure, session.state != .connected { throw failure }
@@ -304,7 +295,7 @@ enum CallAgentHelper {
           published = try session.publish(
             camera: shared?.makeSource() ?? feed, as: isCamera ? .camera : .screen, options: .init(lowerLayers: lower))
           self.completion = completion
-        } catch { tell(completion, error) }
+        } catch { world?.tell(completion, error) }
       }
       func isOf(_ track: Track) -> Bool { published?.id == track.id }
       func started() { change(true, nil) }
@@ -325,14 +316,6 @@ enum CallAgentHelper {
       }
       func detach(_ view: any VideoSink) { shared?.removeSink(view) }
     }
-
-    """#
-
-  private static let roomRenderer = #"""
-    // What layers that `koine port` writes of the call agent style need for views and data channels: the same file for every app.
-    import Foundation
-    import Koine
-    import UIKit
 
     /// Shows one video in one view.
     final class RoomRenderer: @unchecked Sendable {
@@ -379,8 +362,24 @@ enum CallAgentHelper {
       }
     }
 
-    /// Sends bytes to all. In front of them are their kind (0: the app's, 1: the end), a number, and the time in milliseconds, as apps of the
-    /// style have them.
+    """#
+
+  private static let roomChannel = #"""
+    // What layers that `koine port` writes of the call agent style need for messages: the same file for every app.
+    import Foundation
+    import Koine
+
+    extension AgentCall {
+      var others: [RoomParticipant] { (session?.participants ?? []).map { RoomParticipant(call: self, last: $0) } }
+      func channel(setup: CallSetup) -> RoomChannel { RoomChannel(self, setup: setup) }
+      func setMuted(_ isMuted: Bool, completion: @escaping RoomDone) {
+        setStream(kind: .microphone, isOn: !isMuted)
+        session?.world.tell(completion)
+      }
+    }
+
+    /// Sends bytes to all. In front of them are their kind (0: the app's, 1: the end), a number, and the time in
+    /// milliseconds, as apps of the style have them.
     final class RoomChannel {
       let limit = 64 * 1_024 - RoomChannel.header
       private static let header = 13, prefix = "koine.channel."

@@ -1,55 +1,18 @@
-// What layers that `koine port` writes of the call agent style need for views and data channels: the same file for every app.
+// What layers that `koine port` writes of the call agent style need for messages: the same file for every app.
 import Foundation
 import Koine
-import UIKit
 
-/// Shows one video in one view.
-final class RoomRenderer: @unchecked Sendable {
-  var handler: ((RoomRenderer) -> Void)?
-  private let attach: (VideoView) -> Bool, detach: (VideoView) -> Void
-  private var view: VideoView?
-
-  init(video: RoomVideo) throws { (attach, detach) = (video.attach, video.detach) }
-  init(track: RoomTrack) throws {
-    attach = { view in
-      track.attach(view: view)
-      return track.isSent
-    }
-    detach = { track.detach(view: $0) }
-  }
-  func makeView(_ mode: UIView.ContentMode) throws -> VideoView {
-    let view = UIView.makeOnAnyThread { () -> VideoView in
-      let view = VideoView(frame: .zero)
-      view.contentMode = mode
-      return view
-    }
-    self.view = view
-    if !attach(view) { DispatchQueue.main.async { [self] in handler?(self) } }
-    return view
-  }
-  func dispose() {
-    view.map(detach)
-    view?.clear()
-    view = nil
+extension AgentCall {
+  var others: [RoomParticipant] { (session?.participants ?? []).map { RoomParticipant(call: self, last: $0) } }
+  func channel(setup: CallSetup) -> RoomChannel { RoomChannel(self, setup: setup) }
+  func setMuted(_ isMuted: Bool, completion: @escaping RoomDone) {
+    setStream(kind: .microphone, isOn: !isMuted)
+    session?.world.tell(completion)
   }
 }
 
-extension RoomTrack {
-  var number: Int32 { (call as? AgentCall)?.number(of: track.id) ?? 0 }
-  var isSent: Bool { call.participants[track.id.participant]?.sentTracks[track.id.track] != nil }
-}
-
-extension RoomParticipant {
-  var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
-  /// The videos that it sends; of one who has left, those that it sent.
-  var videos: [RoomTrack] {
-    let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }
-    return tracks.map { RoomTrack(call: call, track: $0) }
-  }
-}
-
-/// Sends bytes to all. In front of them are their kind (0: the app's, 1: the end), a number, and the time in milliseconds, as apps of the
-/// style have them.
+/// Sends bytes to all. In front of them are their kind (0: the app's, 1: the end), a number, and the time in
+/// milliseconds, as apps of the style have them.
 final class RoomChannel {
   let limit = 64 * 1_024 - RoomChannel.header
   private static let header = 13, prefix = "koine.channel."

@@ -1,0 +1,93 @@
+import Koine
+import KoineTesting
+import Testing
+
+/// The files that layers ported from the call agent style need, without an app: calls that ring, their ends, and data channels.
+@MainActor @Suite struct AgentHelperTests {
+  private func agent(_ name: String, in room: TestRoom) async throws -> RoomAgent {
+    let credential = try room.credential(.callAgent, for: name)
+    let setup = CallSetup()
+    setup.name = name
+    let parsed = try RoomCredential(token: credential.token)
+    return try await withCheckedThrowingContinuation { done in
+      RoomAgent().register(credential: parsed, setup: setup) { agent, error in
+        if let agent { done.resume(returning: agent) } else { done.resume(throwing: error!) }
+      }
+    }
+  }
+
+  /// Ana rings Ben.
+  private func ring(in room: TestRoom) async throws -> (
+    ana: RoomAgent, ben: RoomAgent, ring: IncomingRing, call: AgentCall
+  ) {
+    let (ana, ben) = (try await agent("Ana", in: room), try await agent("Ben", in: room))
+    var incoming: IncomingRing?
+    ben.handler = { ring, _ in incoming = ring }
+    var call: AgentCall?
+    ana.start(callees: [ben.endpoint.identity], setup: nil) { made, _ in call = made }
+    await room.until { incoming != nil && call?.state == .ringing }
+    return (ana, ben, try #require(incoming), try #require(call))
+  }
+
+  @Test(.room(as: "Ana")) func acceptedRingConnectsBothAndEndsWithTheOtherParticipant() async throws {
+    let room = TestRoom.current
+    let (ana, ben, incoming, call) = try await ring(in: room)
+    #expect(incoming.callerName == "Ana")
+    var answer: AgentCall?
+    incoming.accept(setup: nil) { made, _ in answer = made }
+    await room.until { call.state == .connected && answer?.state == .connected }
+    #expect(call.others.map(\.name) == ["Ben"])
+    answer?.hangUp { _ in }
+    await room.until { call.state == .ended && answer?.state == .ended }
+    #expect(call.end == (0, 0))
+    withExtendedLifetime((ana, ben)) {}
+  }
+
+  @Test(.room(as: "Ana")) func declinedRingEndsTheCallWith603() async throws {
+    let room = TestRoom.current
+    let (ana, ben, incoming, call) = try await ring(in: room)
+    incoming.decline { _ in }
+    await room.until { call.state == .ended }
+    #expect(call.end == (603, 0))
+    withExtendedLifetime((ana, ben)) {}
+  }
+
+  @Test(.room(as: "Ana")) func cancelledRingIsToldToTheCalleeAndEndsWith487() async throws {
+    let room = TestRoom.current
+    let (ana, ben, incoming, call) = try await ring(in: room)
+    var ended: Ring.State?
+    incoming.handler = { state, _ in ended = state }
+    call.hangUp { _ in }
+    await room.until { call.state == .ended && ended != nil }
+    #expect(ended == .cancelled)
+    #expect(call.end == (487, 0))
+    withExtendedLifetime((ana, ben)) {}
+  }
+
+  @Test(.room(as: "Ana")) func channelCarriesBytesUnderItsNumber() async throws {
+    let room = TestRoom.current
+    let (ana, ben, incoming, call) = try await ring(in: room)
+    var (answer, inbox): (AgentCall?, RoomInbox?)
+    incoming.accept(setup: nil) { made, _ in
+      made?.inboxHandler = { new, _ in inbox = new }
+      answer = made
+    }
+    await room.until { call.state == .connected && answer?.state == .connected }
+    let setup = CallSetup()
+    setup.channel = 20
+    let channel = call.channel(setup: setup)
+    channel.send(.init("one".utf8))
+    channel.send(.init("two".utf8))
+    var texts: [String] = []
+    await room.until {
+      while let data = inbox?.next() { texts.append(String(decoding: data, as: UTF8.self)) }
+      return texts.count == 2
+    }
+    #expect(texts == ["one", "two"])
+    #expect(inbox?.channel == 20)
+    #expect(inbox?.sender == call.session?.localParticipant.id)
+    withExtendedLifetime((ana, ben)) {}
+  }
+
+  @Test func tokenThatIsNoneIsRefused() { #expect(throws: (any Error).self) { try RoomCredential(token: "none") } }
+}

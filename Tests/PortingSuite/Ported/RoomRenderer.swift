@@ -1,1 +1,0 @@
-../../../Samples/porting/call-agent/RoomRenderer.swift

@@ -1,0 +1,224 @@
+import AppPort
+import CompilerFacts
+import Foundation
+import KoinePorting
+import TestSupport
+import Testing
+
+/// Layers of small apps in the call agent style, against a module under the vendor's name. The new text is compared; Scripts/check-layers
+/// compiles a whole app's.
+@Suite struct CallAgentLayerTests {
+  private let compilation: Compilation
+  private static let vendor = """
+    public class PropertyChangedEventArgs {}
+    public enum CallState { case none, connecting, connected, localHold, disconnecting, disconnected }
+    public class HangUpOptions { public init() {} }
+    public class CommunicationIdentifier { public let rawId = "" }
+    public class CallVideoStream { public let id: Int32 = 0 }
+    public class OutgoingVideoStream: CallVideoStream {}
+    public class RemoteVideoStream: CallVideoStream {}
+    public class VideoDeviceInfo { public let id = "", name = "" }
+    public class LocalVideoStream: OutgoingVideoStream {
+      public init(camera: VideoDeviceInfo) {}
+      public var source: VideoDeviceInfo { VideoDeviceInfo() }
+    }
+    public class RemoteParticipant {
+      public let displayName = "", identifier = CommunicationIdentifier()
+      public var incomingVideoStreams: [CallVideoStream] { [] }
+      public weak var delegate: (any RemoteParticipantDelegate)?
+    }
+    public protocol RemoteParticipantDelegate: AnyObject {
+      func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs)
+    }
+    public class ParticipantsUpdatedEventArgs {
+      public var addedParticipants: [RemoteParticipant] { [] }
+      public var removedParticipants: [RemoteParticipant] { [] }
+    }
+    public class OutgoingAudioOptions { public init() {}; public var muted = false }
+    public class CallOptions { public var outgoingAudioOptions: OutgoingAudioOptions? }
+    public class JoinCallOptions: CallOptions { public override init() {} }
+    public class RoomCallLocator { public init(roomId: String) {} }
+    public protocol CallDelegate: AnyObject {
+      func call(_ call: Call, didChangeState args: PropertyChangedEventArgs)
+      func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs)
+    }
+    public class CallFeature {}
+    public class DominantSpeakersCallFeature: CallFeature {}
+    public class RecordingCallFeature: CallFeature {}
+    public enum Features {
+      public static let dominantSpeakers = DominantSpeakersCallFeature.self, recording = RecordingCallFeature.self
+    }
+    public class Call {
+      public weak var delegate: (any CallDelegate)?
+      public var state: CallState { .none }
+      public var remoteParticipants: [RemoteParticipant] { [] }
+      public func feature<Feature: CallFeature>(_ type: Feature.Type) -> Feature { fatalError() }
+      public func hangUp(options: HangUpOptions?, completionHandler: @escaping (Error?) -> Void) {}
+      public func muteOutgoingAudio(completionHandler: @escaping (Error?) -> Void) {}
+      public func startVideo(stream: OutgoingVideoStream, completionHandler: @escaping (Error?) -> Void) {}
+    }
+    public class CallAgent {
+      public func join(
+        with meetingLocator: RoomCallLocator, joinCallOptions: JoinCallOptions?,
+        completionHandler: @escaping (Call?, Error?) -> Void
+      ) {}
+    }
+    public struct CallingCommunicationErrors: OptionSet {
+      public let rawValue: Int
+      public init(rawValue: Int) { self.rawValue = rawValue }
+      public static let noAudioPermission = Self(rawValue: 1), invalidTokenProvider = Self(rawValue: 2)
+    }
+
+    """
+
+  init() throws {
+    compilation = try Compilation()
+    try #require(
+      try compilation.compile("AzureCommunicationCalling", ["AzureCommunicationCalling.swift": Self.vendor]))
+  }
+
+  private func layer(_ model: String) throws -> CallLayer {
+    let text = "import AzureCommunicationCalling\nimport Foundation\n" + model
+    try #require(try compilation.compile("App", ["Model.swift": text]))
+    let files = [compilation.path("Model.swift")]
+    let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
+    let command = CompileCommand(
+      module: "App", files: files, options: ["-parse-as-library", "-I", compilation.folder],
+      toolchain: compilation.toolchain)
+    let app = try CompiledApp(store, files: files, modules: ["AzureCommunicationCalling"])
+    let facts = try TreeDump(command, toolchain: compilation.toolchain)
+    return try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+  }
+
+  private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }
+
+  @Test func completionHandlersAndOptionsHaveTheHelpersForm() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var agent: CallAgent?
+        var call: Call?
+        func join(_ room: String, isMuted: Bool) {
+          let options = JoinCallOptions()
+          options.outgoingAudioOptions = OutgoingAudioOptions()
+          options.outgoingAudioOptions?.muted = isMuted  // as before
+          agent?.join(with: RoomCallLocator(roomId: room), joinCallOptions: options) { [weak self] call, _ in self?.call = call }
+        }
+        func leave() { call?.hangUp(options: HangUpOptions()) { _ in } }
+        func mute(_ done: @escaping (Error?) -> Void) { call?.muteOutgoingAudio(completionHandler: done) }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("    let options = CallSetup()\n"))
+    #expect(source.contains("    // options.outgoingAudioOptions = OutgoingAudioOptions()\n"))
+    #expect(source.contains("    options.isMuted = isMuted  // as before\n"))
+    #expect(source.contains("agent?.start(room: room, setup: options) { [weak self] call, _ in self?.call = call }"))
+    #expect(source.contains("func leave() { call?.hangUp { _ in } }"))
+    #expect(source.contains("{ call?.setMuted(true, completion: done) }"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func delegatesBecomeHandlersAndBatchesAreOfOneParticipant() throws {
+    let layer = try layer(
+      """
+      final class Model: CallDelegate, RemoteParticipantDelegate {
+        var names: [String] = []
+        func take(_ call: Call) { call.delegate = self }
+        func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) { names = [] }
+        func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {
+          for one in args.addedParticipants { names.append(one.displayName); one.delegate = self }
+          for one in args.removedParticipants { names.removeAll { $0 == one.identifier.rawId } }
+        }
+        func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) {}
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("final class KoineModel {"))
+    #expect(source.contains("call.agentHandler = { [weak self] event, call in self?.handle(event, in: call) }"))
+    #expect(
+      source.contains(
+        "didUpdateRemoteParticipant args: (added: [RoomParticipant], removed: [RoomParticipant])) {"))
+    #expect(source.contains("for one in args.added { names.append(one.name); followed.insert(one.id) }"))
+    #expect(source.contains("for one in args.removed { names.removeAll { $0 == one.id } }"))
+    #expect(source.contains("(added: [RoomParticipant(call: call, last: participant)], removed: [])"))
+    #expect(source.contains("if call.hasNewState { stateChanged(call, didChangeState: event) }"))
+    #expect(source.contains("guard followed.contains(owner.id) else { break }"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func objectsAreComparedByIdentityAndMembersOfParticipantsHaveSelf() throws {
+    let layer = try layer(
+      """
+      extension RemoteParticipant { var label: String { displayName.isEmpty ? identifier.rawId : displayName } }
+      final class Model {
+        var call: Call?
+        func isMine(_ other: Call) -> Bool { other === call }
+        func labels(_ call: Call) -> [String] { call.remoteParticipants.map(\\.label) }
+        func ids(_ call: Call) -> [String] { call.remoteParticipants.map(\\.identifier).map(\\.rawId) }
+      }
+      """)
+    #expect(
+      layer.source.contains("extension RoomParticipant { var label: String { self.name.isEmpty ? self.id : self.name } }"))
+    #expect(layer.source.contains("func isMine(_ other: AgentCall) -> Bool { other === call }"))
+    #expect(layer.source.contains("{ call.others.map(\\.label) }"))
+    #expect(layer.source.contains("{ call.others.map(\\.id).map(\\.self) }"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func errorsAreReadFromTheErrorOfTheirNumber() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var call: Call?
+        func text(_ error: Error) -> String {
+          let code = (error as NSError).code
+          switch CallingCommunicationErrors(rawValue: code) {
+          case .noAudioPermission: return "microphone"
+          case .invalidTokenProvider: return "token"
+          default: return "\\(code)"
+          }
+        }
+      }
+      """)
+    #expect(layer.source.contains("switch (error as? Failure)?.code {"))
+    #expect(layer.source.contains("case .microphoneDenied: return \"microphone\""))
+    #expect(layer.source.contains("case .unauthorized: return \"token\""))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func casesWithALostValueStayAsComments() throws {
+    let layer = try layer(
+      """
+      enum Phase { case ready, inCall(CallState) }
+      final class Model {
+        var phase = Phase.ready
+        var text: String {
+          switch phase {
+          case .inCall(.localHold): "on hold"
+          case .inCall(.disconnected): "over"
+          default: "running"
+          }
+        }
+      }
+      """)
+    #expect(layer.source.contains("// case .inCall(.localHold): \"on hold\""))
+    #expect(layer.source.contains("case .inCall(.ended): \"over\""))
+    #expect(count("dropped", in: layer) == 1)
+  }
+
+  @Test func featuresAndOptionsThatAreNotKnownStayUnderAWarning() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var call: Call?
+        let options = HangUpOptions()
+        func follow() { print("follows"); _ = call?.feature(Features.recording) }
+        func leave() { call?.hangUp(options: options) { _ in } }
+      }
+      """)
+    #expect(layer.source.contains("#warning(\"PORT 3: not known to the common layer: the feature Features.recording\")"))
+    #expect(layer.source.contains("print(\"follows\");"))
+    #expect(layer.source.contains("// call?.hangUp(options: options) { _ in }"))
+    #expect(count("warned", in: layer).map { $0 > 0 } == true)
+  }
+}
