@@ -2,7 +2,7 @@
 import Koine
 
 /// What a meeting reports beside the session's events. A share is an attendee: its id is its owner's and `#content`.
-enum MeetingEvent {
+enum MeetingEvent: Sendable {
   case joined(Participant), left(Participant, DepartureReason), muted(Participant, Bool)
   case tileAdded(RoomTile), tileRemoved(RoomTile), tilePaused(RoomTile, Bool)
   case captureStarted, captureEnded, captureFailed(Failure)
@@ -93,7 +93,7 @@ final class RoomMeeting: RoomCall, @unchecked Sendable {
   }
   private func removeTile(_ id: Track.ID) { tiles.removeValue(forKey: id).map { meetingObserver?(.tileRemoved($0)) } }
 }
-@dynamicMemberLookup final class RoomTile {  // changes with what it shows
+@dynamicMemberLookup final class RoomTile: @unchecked Sendable {  // changes, on the main queue only
   fileprivate(set) var tile: Koine.Tile
   fileprivate init(_ tile: Koine.Tile) { self.tile = tile }
   subscript<Value>(dynamicMember path: KeyPath<Koine.Tile, Value>) -> Value { tile[keyPath: path] }

@@ -12,7 +12,8 @@ enum MeetingReader: StyleReader {
 
   private static let words = [
     "MeetingSession": "RoomMeeting", "DefaultMeetingSession": "RoomMeeting", "AudioVideoFacade": "RoomMeeting",
-    "MeetingSession.audioVideo": "self",
+    "MeetingSession.audioVideo": "self", "DefaultMeetingSession.audioVideo": "self",
+    "DefaultMeetingSession.configuration": "self",
     // What the app makes of its server's answers: the attendee's part is a request without the room.
     "MeetingSessionConfiguration": "JoinRequest", "CreateAttendeeResponse": "JoinRequest", "Attendee": "JoinRequest",
     "CreateMeetingResponse": "String", "Meeting": "String",
