@@ -491,9 +491,9 @@ let package = Package(
     tests(
       "PortingSuite",
       of: [
-        "KoineTesting", "Koine", "KoineBackends", "KoineTokens", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp",
-        "EventListenerApp", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "UIKit",
-        "AVFoundation", "Combine",
+        "KoineTesting", "Koine", "KoineBackends", "KoineTokens", "CallAgentApp", "StageStrategyApp",
+        "MeetingSessionApp", "EventListenerApp", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK",
+        "VideoSDKRTC", "UIKit", "AVFoundation", "Combine", "CoreMedia", "CoreVideo",
       ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",
