@@ -9,11 +9,10 @@ import Testing
     let setup = CallSetup()
     setup.name = name
     let parsed = try RoomCredential(token: credential.token)
-    return try await withCheckedThrowingContinuation { done in
-      RoomAgent().register(credential: parsed, setup: setup) { agent, error in
-        if let agent { done.resume(returning: agent) } else { done.resume(throwing: error!) }
-      }
-    }
+    var made: RoomAgent?
+    RoomAgent().register(credential: parsed, setup: setup) { agent, _ in made = agent }
+    await room.until { made != nil }
+    return try #require(made)
   }
 
   /// Ana rings Ben.
