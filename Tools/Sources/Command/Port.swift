@@ -65,6 +65,12 @@ struct LayerCommand: ParsableCommand {
       valueName: "file"))
   var answers: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Writes the new file with a switch around each written statement (Scripts/check-mutants), and the statements as JSON into this file.",
+      valueName: "file", visibility: .hidden))
+  var switches: String?
+
   @OptionGroup var build: BuildOptions
 
   func run() throws {
@@ -89,6 +95,11 @@ struct LayerCommand: ParsableCommand {
         module throws(FactsFailure) in try TreeDump(try command(module), toolchain: toolchain)
       }
       if plan { return try write(layer.plan, answered) }
+      if let switches, outcome.succeeded {
+        let switched = try StatementSwitches(of: layer, build.app, beside: try command(layer.module))
+        try switched.json.write(toFile: switches, atomically: true, encoding: .utf8)
+        return print(switched.source, terminator: "")
+      }
       if let output, outcome.succeeded { try write(layer, to: output) }
     } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine port: \(error)\n".utf8))

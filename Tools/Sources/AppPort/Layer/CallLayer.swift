@@ -236,9 +236,15 @@ public struct CallLayer: Sendable {
   /// Checks the types of the new file and the helper together with the module's, or as files of a test target that imports the module.
   /// - Throws: `FactsFailure` if the compiler cannot be started, or the files cannot be put into a temporary folder.
   public func typecheck(beside module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
+    try typecheck([typeName + ".swift": source, helperName: helper], beside: module)
+  }
+
+  func typecheck(
+    _ texts: KeyValuePairs<String, String>, beside module: CompileCommand
+  ) throws(FactsFailure) -> CompileCommand.Outcome {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-port-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
-    let files = [(typeName + ".swift", source), (helperName, helper)].map { (folder.appendingPathComponent($0), $1) }
+    let files = texts.map { (folder.appendingPathComponent($0), $1) }
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       for (file, text) in files { try text.write(to: file, atomically: true, encoding: .utf8) }
