@@ -16,10 +16,19 @@ struct LeakFinder {
   private let types: [String: Declarations.Declaration]
   private var found: [Leak] = []
   private var visited: Set<String> = []
+  private let occurrences: [String: [IndexOccurrence]]
 
   init(_ callClass: CallClass) {
     self.callClass = callClass
     types = callClass.app.declarations.typesByQualifiedName()
+    var occurrences: [String: [IndexOccurrence]] = [:]
+    for file in callClass.app.files {
+      for occurrence in file.occurrences
+      where occurrence.roles.contains(.reference) && !occurrence.roles.contains(.implicit) {
+        occurrences[occurrence.symbol.usr, default: []].append(occurrence)
+      }
+    }
+    self.occurrences = occurrences
   }
 
   static func leaks(of callClass: CallClass, members: [Declarations.Declaration]) -> [Leak] {
@@ -48,9 +57,8 @@ struct LeakFinder {
 
   private func uses(of member: Declarations.Declaration, outside type: String) -> [CodeLocation] {
     let declarations = callClass.app.declarations
-    return callClass.app.files.flatMap(\.occurrences).filter {
-      $0.symbol.usr == member.symbol.usr && $0.roles.contains(.reference) && !$0.roles.contains(.implicit)
-        && !declarations.isInside($0, type) && !declarations.isInside($0, callClass.type.symbol.usr)
+    return occurrences[member.symbol.usr, default: []].filter {
+      !declarations.isInside($0, type) && !declarations.isInside($0, callClass.type.symbol.usr)
     }.map(\.location)
   }
 }

@@ -29,7 +29,7 @@ struct LayerCommand: ParsableCommand {
 
       With --plan it writes no Swift file but says what it would do: which vendor types other code sees, what it ports without a question, \
       what it asks (at most 10 questions, each with a default and its cost), and what the style has no word for. --output FILE.html makes \
-      it a page. With --answers, too, the command writes the answers into that file, or adds the questions that are new to it.
+      it a page. The plan does not compile the new file: declarations that the compiler refuses are reported by the port only. With --answers, too, the command writes the answers into that file, or adds the questions that are new to it.
 
       Layers of these styles are read: call-agent, event-listener, meeting-session, stage-strategy. Layers of these styles are written: \
       koine.
@@ -72,6 +72,12 @@ struct LayerCommand: ParsableCommand {
       valueName: "file"))
   var answers: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Writes the new file with a switch around each written statement (Scripts/check-mutants), and the statements as JSON into this file.",
+      valueName: "file", visibility: .hidden))
+  var switches: String?
+
   @OptionGroup var build: BuildOptions
 
   func run() throws {
@@ -90,12 +96,21 @@ struct LayerCommand: ParsableCommand {
       answered = try answers.flatMap { file throws(FactsFailure) in
         isNew ? nil : try PortAnswers(file: file, type: type, to: to)
       }
-      (layer, outcome) = try CallLayer.compiled(
-        of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, answers: answered, command
-      ) {
-        module throws(FactsFailure) in try TreeDump(try command(module), toolchain: toolchain)
+      let facts = { (module: String) throws(FactsFailure) -> any TypeFacts in
+        try TreeDump(try command(module), toolchain: toolchain)
       }
-      if plan { return try write(layer.plan, answered) }
+      if plan {
+        let layer = try CallLayer(
+          of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, answers: answered, facts: facts)
+        return try write(layer.plan, answered)
+      }
+      (layer, outcome) = try CallLayer.compiled(
+        of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, answers: answered, command, facts: facts)
+      if let switches, outcome.succeeded {
+        let switched = try StatementSwitches(of: layer, build.app, beside: try command(layer.module))
+        try switched.json.write(toFile: switches, atomically: true, encoding: .utf8)
+        return print(switched.source, terminator: "")
+      }
       if let output, outcome.succeeded { try write(layer, to: output) }
     } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine port: \(error)\n".utf8))

@@ -134,7 +134,8 @@ public struct CompileCommand: Sendable {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = toolchain.compiler
-    process.arguments = mode + ["-module-name", module] + options + files
+    // Without batches the driver starts a compiler for each file.
+    process.arguments = mode + ["-enable-batch-mode", "-module-name", module] + options + files
     process.standardOutput = pipe
     process.standardError = pipe
     do { try process.run() } catch {

@@ -243,11 +243,20 @@ public struct CallLayer: Sendable {
   /// Checks the types of the new file and the helpers together with the module's, or as files of a test target that imports the module.
   /// - Throws: `FactsFailure` if the compiler cannot be started, or the files cannot be put into a temporary folder.
   public func typecheck(beside module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
+    try typecheck(files(typeName + ".swift", source), beside: module)
+  }
+
+  /// A file and those of the helpers, by their names.
+  func files(_ name: String, _ text: String) -> [(name: String, text: String)] {
+    [(name, text)] + helpers.map { ($0.fileName, $0.source) }
+  }
+
+  func typecheck(
+    _ texts: [(name: String, text: String)], beside module: CompileCommand
+  ) throws(FactsFailure) -> CompileCommand.Outcome {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-port-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
-    let files = ([(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) }).map {
-      (folder.appendingPathComponent($0), $1)
-    }
+    let files = texts.map { (folder.appendingPathComponent($0), $1) }
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       for (file, text) in files { try text.write(to: file, atomically: true, encoding: .utf8) }

@@ -1,0 +1,102 @@
+import Foundation
+import KoineTesting
+import Testing
+
+/// The statements of a ported layer with switches, as `koine port --switches` writes them.
+private struct Switch: Decodable {
+  let number, line: Int
+  let text: String
+
+  /// `KOINE_MUTANTS`: the file.
+  static let file = ProcessInfo.processInfo.environment["KOINE_MUTANTS"]
+}
+
+/// Turns off the statements that `koine port` has written, one at a time: the suite has to find each. Scripts/check-mutants runs it.
+@MainActor @Suite(.serialized, .enabled(if: Switch.file != nil, "Scripts/check-mutants")) struct MutantTests {
+  /// So many statements are drawn, by a seed.
+  private static let count = environment("KOINE_MUTANT_COUNT", 60)
+  private static let seed = environment("KOINE_MUTANT_SEED", 1)
+  /// The share of mutants that has to be found.
+  private static let share = 0.9
+
+  private static func environment(_ name: String, _ value: Int) -> Int {
+    ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
+  }
+
+  private let suite = PortingSuite<any CallLayer>(
+    pair: "event-listener → koine (mutants)", old: { try ListenerLayer(in: $0) },
+    new: { try PortedListenerLayer(in: $0) }, facts: { $0.facts }, view: { $0.view }, actions: Actions.all)
+
+  /// A scenario with the old layer's story, and the statements that the new layer reaches in it.
+  private struct Baseline {
+    let scenario: PortingScenario
+    let story: PortingStory
+    let reached: Set<Int>
+    let seconds: Double
+  }
+
+  @Test func nineOfTenMutantsAreFound() async throws {
+    let file = try #require(Switch.file)
+    let all = try JSONDecoder().decode([Switch].self, from: Data(contentsOf: URL(fileURLWithPath: file)))
+    var baselines: [Baseline] = []
+    for scenario in PortingScenario.all {
+      let old = await suite.playOld(scenario, seed: 1)
+      _ = Mutants.takeReached()
+      let start = Date()
+      let new = await suite.playNew(scenario, seed: 1)
+      let seconds = Date().timeIntervalSince(start)
+      let report = PortingReport(pair: suite.pair, old: [old], new: [new])
+      #expect(report.isEqual, "\(report.text())")
+      baselines.append(
+        Baseline(scenario: scenario, story: old, reached: Mutants.takeReached(), seconds: seconds))
+    }
+    baselines.sort { $0.seconds < $1.seconds }
+    let reached = baselines.reduce(into: Set<Int>()) { $0.formUnion($1.reached) }
+    try #require(!reached.isEmpty, "the ported layer has no switches")
+    let executed = all.filter { reached.contains($0.number) }
+    var lines = ["\(all.count) written statements, \(executed.count) executed in a run of the suite"]
+    lines += all.filter { !reached.contains($0.number) }.map { "not executed: \($0.line): \($0.text)" }
+    let drawn = Self.draw(executed)
+    var survivors: [Switch] = []
+    for mutant in drawn {
+      let difference = await difference(of: mutant, baselines)
+      if difference == nil { survivors.append(mutant) }
+      lines.append("\(difference.map { "found: \($0)" } ?? "SURVIVED"): \(mutant.line): \(mutant.text)")
+      print("mutant \(mutant.number): \(lines.last ?? "")")
+    }
+    let found = drawn.count - survivors.count
+    lines.append("found: \(found) of \(drawn.count), \(found * 100 / max(drawn.count, 1)) %")
+    print(lines.joined(separator: "\n"))
+    #expect(Double(found) >= Self.share * Double(drawn.count), "\(survivors.map(\.text))")
+  }
+
+  /// The first difference that a mutant makes, in a scenario that reaches its statement; nil if there is none.
+  private func difference(of mutant: Switch, _ baselines: [Baseline]) async -> String? {
+    Mutants.turnOff(mutant.number)
+    defer { Mutants.turnOff(nil) }
+    for baseline in baselines where baseline.reached.contains(mutant.number) {
+      let story = await suite.playNew(baseline.scenario, seed: 1)
+      let report = PortingReport(pair: suite.pair, old: [baseline.story], new: [story])
+      if let first = report.differences.first { return "\(first.fact) at '\(first.step)' of \(baseline.scenario.id)" }
+    }
+    return nil
+  }
+
+  private static func draw(_ statements: [Switch]) -> [Switch] {
+    var generator = Generator(state: UInt64(seed))
+    return statements.shuffled(using: &generator).prefix(count).sorted { $0.number < $1.number }
+  }
+
+  /// SplitMix64: the same numbers for the same seed on every machine.
+  private struct Generator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var value = state
+      value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+      return value ^ (value >> 31)
+    }
+  }
+}
