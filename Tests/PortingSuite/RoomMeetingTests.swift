@@ -1,7 +1,7 @@
 import Koine
 import KoineTesting
-import KoineUIKit
 import Testing
+import UIKit
 
 /// `RoomMeeting.swift`, which `koine port` writes beside layers of meetings, without such a layer.
 @MainActor @Suite struct RoomMeetingTests {
