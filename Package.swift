@@ -148,6 +148,7 @@ let package = Package(
     module("Porting", dependencies: ["KoineBase", "KoineJSONCodec"]),
     module("TLS", dependencies: ["CKoineOpenSSL", .product(name: "NIOCore", package: "swift-nio")]),
     module("Tokens", dependencies: ["KoineBase", "KoineJSONCodec", "CKoineOpenSSL"]),
+    module("Ledger", dependencies: ["KoineBase"]),
 
     // Layer 3
     module("Transport", dependencies: ["RoomModel", "KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
@@ -362,6 +363,7 @@ let package = Package(
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec", "KoineBase"], resources: [.copy("Golden")]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
+    tests("Ledger", of: ["KoineLedger", "KoineJSONCodec", "KoineBase"]),
     tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
     tests(
       "VendorAPIs",
