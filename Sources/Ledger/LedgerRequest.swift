@@ -52,7 +52,7 @@ package struct PlaceRequest: Hashable, Sendable {
   /// its own, because numbers that an earlier one used without storing them must not be used again.
   package var isOpening: Bool
   /// The highest number of the room that the asking node knows, from its own memory or from participants. A new term begins
-  /// above it, even if the ledger has forgotten it.
+  /// above it, even if the ledger has forgotten it, but no more than `LedgerTimes.aboveLimit` ahead of the ledger's clock.
   package var above: UInt64
 
   package init(room: String, candidate: NodeID, nonce: String, isOpening: Bool, above: UInt64 = 0) {
@@ -115,6 +115,8 @@ package enum LedgerTimes {
   package static let answer = Duration.seconds(2)
   /// Between attempts to connect to the ledger, at most.
   package static let backoff = Duration.seconds(1)
+  /// How far `PlaceRequest.above` may be ahead of the ledger's clock.
+  package static let aboveLimit = Duration.seconds(3600)
   /// The time after which another node takes over a job.
   package static let jobPatience = Duration.seconds(10)
   /// The time after which a room of which the ledger hears nothing expires, with its log.

@@ -144,7 +144,9 @@ package struct LedgerState: Sendable {
     room.count += 1
     let place = RoomPlace(home: home, term: RoomTerm(count: room.count, nonce: nonce))
     room.place = place
-    if rules.beginsAtClock { room.last = max(clock, room.last &+ 1, above &+ 1) }
+    // A participant may have named the number: it does not move the room's numbers out of range.
+    let known = min(above, clock + LedgerTimes.aboveLimit.microseconds)
+    if rules.beginsAtClock { room.last = max(clock, room.last + 1, known + 1) }
     room.expires = clock + LedgerTimes.orphan.microseconds
     rooms[name] = room
     return .placed(Placed(place, isNew: true, last: room.last))

@@ -113,6 +113,7 @@ import Testing
     #expect(try place(n1, "x").last == start)
     #expect(try place(n1, "y", clock: start - 5).last == start + 1)
     #expect(try place(n1, "z", above: start + 100).last == start + 101)
+    #expect(try place(n1, "w", above: .max).last == start + 3_600_000_001)
   }
 
   @Test mutating func roomIsHandedOverToALivingNodeOnly() throws {
