@@ -112,7 +112,6 @@ final class SimulatedNode {
   }
 
   private func pump() {
-    let now = local
     while let output = cluster?.poll() { handle(output) }
     guard let deadline = cluster?.deadline else { return wake = nil }
     let due = deadline - offset
@@ -130,7 +129,6 @@ final class SimulatedNode {
         world.fail(violation)
       }
     }
-    _ = now
   }
 
   private func timeout(_ cluster: inout ClusterNode, _ now: Tick) { cluster.handleTimeout(at: now) }
@@ -143,7 +141,7 @@ final class SimulatedNode {
     case .located(let ticket, let location): located(ticket, location)
     case .opened(let name, let term, let base, let entries):
       world.note("\(id) opens \(name) under \(term) from #\(base) with \(entries.count)")
-      world.count(\.opened)
+      world.opened()
       rooms[name] = SimulatedRoom(
         name, term: term, base: base, entries: entries, knowsIDs: world.options.rules.checksDuplicates, in: world)
       watch(name)
@@ -240,7 +238,13 @@ final class SimulatedNode {
     person.deliver(message, generation: generation, from: self)
   }
 
+  // MARK: For checks
+
   func isHome(of room: String) -> Bool { rooms[room] != nil }
+  var homes: [String] { rooms.keys.sorted() }
+  var isUncertain: Bool { cluster?.isUncertain ?? true }
+  /// Sent to the ledger by this process.
+  var requests: Int { connection?.requests ?? 0 }
   func members(of room: String) -> [String] { rooms[room]?.members.map(\.person.name) ?? [] }
 }
 

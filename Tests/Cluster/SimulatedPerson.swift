@@ -198,6 +198,7 @@ final class SimulatedPerson {
     case .joined(let home, let term, let history):
       world.note("\(name) joins \(home) under \(term)")
       (self.term, lastHome, formerHome) = (term, home, nil)
+      (joined, joins) = (world.now, joins + 1)
       for entry in history { note(entry.order, entry.id, isLive: false) }
       // Messages without a receipt, and those whose receipt is younger than 10 s.
       for message in sent where message.acknowledged.map({ world.now - $0 < .seconds(10) }) ?? true {
@@ -236,7 +237,16 @@ final class SimulatedPerson {
     numbers[order] = id
   }
 
-  // MARK: At the end
+  // MARK: For checks
+
+  var isJoined: Bool { term != nil }
+  /// The name of the node at which it is.
+  var place: String? { term == nil ? nil : node?.name }
+  /// When it last joined a room.
+  private(set) var joined = Tick.zero
+  /// How often it has joined.
+  private(set) var joins = 0
+  var unacknowledged: Int { sent.count { $0.isKept && $0.acknowledged == nil } }
 
   func checkIsAtHome() {
     guard term != nil, let node else { return world.fail("\(name) has not come back to \(room)") }

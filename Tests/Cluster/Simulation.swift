@@ -224,6 +224,15 @@ final class Simulation {
     schedule(after: duration) { [unowned self] in ledger.cut(id, false, at: now) }
   }
 
+  /// A home has opened a room: now and then, the copy does not know it yet when it becomes the ledger.
+  func opened() {
+    count(\.opened)
+    guard isFaulty, Int.random(in: 0..<8, using: &random) == 0 else { return }
+    schedule(after: random.duration(in: .milliseconds(50) ... .milliseconds(600))) { [unowned self] in
+      if isFaulty { failOver() }
+    }
+  }
+
   private func failOver() {
     // The next one: what it loses must be within the 10 s for which senders repeat.
     ledger.failOver(skew: random.duration(in: .milliseconds(-300) ... .milliseconds(300)), at: now)
