@@ -91,6 +91,8 @@ final class SimulatedPerson {
     if let wanted, let its = world.nodes.first(where: { $0.id == wanted }) {
       target = its
     } else {
+      // After silence another place comes first.
+      if world.nodes[nextNode % world.nodes.count].id == formerHome { nextNode += 1 }
       target = world.nodes[nextNode % world.nodes.count]
       nextNode += 1
     }
