@@ -46,6 +46,8 @@ package struct ClusterNode: Sendable {
     var ownership: RoomOwnership
     /// Another one with each opening.
     let generation: Int
+    /// The highest number that was known when the room was opened.
+    let above: UInt64
     /// As counted in `ClusterNode.waitingBytes`.
     var waitingBytes = 0
   }
@@ -257,10 +259,11 @@ package struct ClusterNode: Sendable {
   private mutating func open(_ room: String, at now: Tick) {
     generations += 1
     searches[room]?.step = .opening
+    let above = searches[room]?.seen ?? 0
     let ownership = RoomOwnership(
-      room: room, node: id, above: searches[room]?.seen ?? 0, isConnected: isConnected, limits: limits,
+      room: room, node: id, above: above, isConnected: isConnected, limits: limits,
       random: random.fork(), at: now)
-    rooms[room] = Room(ownership: ownership, generation: generations)
+    rooms[room] = Room(ownership: ownership, generation: generations, above: above)
     roomOf[generations] = room
     touched.insert(room)
   }
@@ -343,11 +346,16 @@ package struct ClusterNode: Sendable {
     settle(at: now)
   }
 
-  /// A participant has a higher number than the room. The room is `deposed`, and opened again at the next `locate`.
-  package mutating func reopen(_ room: String, at now: Tick) {
+  /// A participant has a higher number than the room: a failover of the ledger has brought an earlier home back. The room is
+  /// `deposed`, and opened again at the next `locate`.
+  /// - Parameter seen: the participant's number. It may be a lie.
+  /// - Returns: false if the room was opened with such a number before: another opening would change nothing.
+  package mutating func reopen(_ room: String, seen: UInt64, at now: Tick) -> Bool {
+    guard let state = rooms[room], seen > state.above else { return false }
     rooms[room]?.ownership.giveUp()
     touched.insert(room)
     settle(at: now)
+    return true
   }
 
   /// The last participant has left.
@@ -375,7 +383,7 @@ package struct ClusterNode: Sendable {
         placement.setHome(id, of: room, at: now)
         outputs.append(.opened(room: room, term: term, base: base, entries: entries))
         found(room, .here)
-        if isDraining { handOver(room, at: now) }
+        if isDraining { giveAway(room, at: now) }
       case .stored(let order): outputs.append(.stored(room: room, through: order))
       case .late(let order): outputs.append(.late(room: room, order: order))
       case .needsEntries(let after, let through):
@@ -383,7 +391,7 @@ package struct ClusterNode: Sendable {
       case .handOverFailed(let other):
         placement.forget(other)
         if searches[room] != nil { searches[room]?.step = .waiting(until: now) }
-        if isDraining { handOver(room, at: now) }
+        if isDraining { giveAway(room, at: now) }
       case .elsewhere(let place, let cause): left(room, for: place, cause, at: now)
       }
     }
@@ -426,7 +434,7 @@ package struct ClusterNode: Sendable {
 
   private mutating func handOverAll(at now: Tick) {
     nextHandOver = now + .seconds(1)
-    for room in rooms.keys.sorted() { handOver(room, at: now) }
+    for room in rooms.keys.sorted() { giveAway(room, at: now) }
   }
 
   /// Takes rooms again.
@@ -438,6 +446,11 @@ package struct ClusterNode: Sendable {
 
   /// Hands a room over to a node that has capacity for it. Without one, the room stays.
   package mutating func handOver(_ room: String, at now: Tick) {
+    giveAway(room, at: now)
+    settle(at: now)
+  }
+
+  private mutating func giveAway(_ room: String, at now: Tick) {
     guard rooms[room]?.ownership.isServing == true,
       let other = placement.candidate(region: lease.record.region, excluding: [id], at: now)
     else { return }

@@ -208,8 +208,7 @@ final class SimulatedNode {
       guard let room = rooms[join.person.room] else {
         return world.fail("\(id) is the home of \(join.person.room) without having opened it")
       }
-      if join.seen > room.top, world.options.rules.reopens {
-        cluster!.reopen(room.name, at: local)
+      if join.seen > room.top, world.options.rules.reopens, cluster!.reopen(room.name, seen: join.seen, at: local) {
         return world.schedule(at: world.now) { [unowned self] in
           locate(join.person, join.generation, unreachable: nil, seen: join.seen, isMoved: false)
         }

@@ -35,6 +35,8 @@ final class SimulatedPerson {
   private var nextNode: Int
   private var sent: [Sent] = []
   private var sentCount = 0
+  /// When it was last at a home.
+  private var left = Tick.zero
   private var received: [MessageID: UInt64] = [:]
   private var numbers: [UInt64: MessageID] = [:]
   private var seen: UInt64 = 0
@@ -66,6 +68,7 @@ final class SimulatedPerson {
 
   private func disconnect() {
     node?.left(self)
+    if term != nil { left = world.now }
     (node, term, held) = (nil, nil, [])
     generation += 1
   }
@@ -202,9 +205,11 @@ final class SimulatedPerson {
       (self.term, lastHome, formerHome) = (term, home, nil)
       (joined, joins) = (world.now, joins + 1)
       for entry in history { note(entry.order, entry.id, isLive: false) }
-      // Messages without a receipt, and those whose receipt is younger than 10 s.
-      for message in sent where message.acknowledged.map({ world.now - $0 < .seconds(10) }) ?? true {
-        transmit(message)
+      // Messages without a receipt, and those whose receipt came in the last 10 s at the former home. They wait for a
+      // receipt again: the ledger may lose them once more.
+      for index in sent.indices where sent[index].acknowledged.map({ left - $0 < .seconds(10) }) ?? true {
+        sent[index].acknowledged = nil
+        transmit(sent[index])
       }
     case .message(let order, let id): note(order, id, isLive: true)
     case .receipt(let id, let order, let isKept):
