@@ -28,11 +28,12 @@ func adapter(_ name: String, path: String, dependencies: [Target.Dependency]) ->
 }
 
 func tests(
-  _ name: String, of modules: [Target.Dependency], resources: [Resource] = [],
+  _ name: String, of modules: [Target.Dependency], exclude: [String] = [], resources: [Resource] = [],
   swiftSettings: [SwiftSetting] = settings
 ) -> Target {
   .testTarget(
-    name: name + "Tests", dependencies: modules, path: "Tests/" + name, resources: resources,
+    name: name + "Tests", dependencies: modules, path: "Tests/" + name, exclude: exclude,
+    resources: resources,
     swiftSettings: swiftSettings)
 }
 
@@ -148,8 +149,10 @@ let package = Package(
     module("Porting", dependencies: ["KoineBase", "KoineJSONCodec"]),
     module("TLS", dependencies: ["CKoineOpenSSL", .product(name: "NIOCore", package: "swift-nio")]),
     module("Tokens", dependencies: ["KoineBase", "KoineJSONCodec", "CKoineOpenSSL"]),
+    module("Ledger", dependencies: ["KoineBase"]),
 
     // Layer 3
+    module("Cluster", dependencies: ["KoineBase", "KoineLedger"]),
     module("Transport", dependencies: ["RoomModel", "KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
 
     // Layer 4
@@ -362,6 +365,8 @@ let package = Package(
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec", "KoineBase"], resources: [.copy("Golden")]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
+    tests("Ledger", of: ["KoineLedger", "KoineJSONCodec", "KoineBase"]),
+    tests("Cluster", of: ["KoineCluster", "KoineLedger", "KoineBase"], exclude: ["RoomLog.pml"]),
     tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
     tests(
       "VendorAPIs",
