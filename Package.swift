@@ -116,6 +116,7 @@ let package = Package(
     library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
     library("Sockets", apt: "libc6-dev"),
     library("Malloc", apt: "libc6-dev"),
+    library("Hiredis", apt: "libhiredis-dev"),  // SwiftPM rejects flags of its pkg-config
     // Compiled: its functions interpose those of libdispatch.
     .target(name: "CKoineDispatchContext", path: "Sources/CLibraries/CDispatchContext"),
     // Compiled, because it configures the library before its first use.
@@ -200,6 +201,14 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ] + nio,
       path: "Sources/Server", resources: [.embedInCode("Page")], swiftSettings: settings),
+    // Apart from `Server`, so that apps' tests with a `Server` link no hiredis.
+    module(
+      "RedisLedger",
+      dependencies: [
+        "CKoineHiredis", "CKoineOpenSSL", "KoineBase", "KoineJSONCodec", "KoineLedger", "KoineTLS",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
     module(
       "MediaFiles",
       dependencies: ["Koine", "KoineBase", "KoineCodecs", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
@@ -442,6 +451,12 @@ let package = Package(
       ]
         + [.product(name: "Logging", package: "swift-log")] + [.product(name: "NIOEmbedded", package: "swift-nio")]
         + nio),
+    tests(
+      "RedisLedger",
+      of: [
+        "KoineRedisLedger", "KoineLedger", "KoineBase", "KoineTLS", "KoineTestSupport",
+        .product(name: "Logging", package: "swift-log"), .product(name: "NIOEmbedded", package: "swift-nio"),
+      ] + nio),
     tests(
       "Composition",
       of: [
