@@ -33,6 +33,7 @@ package final class RedisConnection: ChannelInboundHandler, @unchecked Sendable 
   private var lastProgress = NIODeadline.uptimeNanoseconds(0)
   private var watch: Scheduled<Void>?
   private var willFlush = false
+  private var onOpen: (() -> Void)?
   private var onClose: ((Unanswered) -> Void)?
 
   /// - Parameters:
@@ -62,6 +63,11 @@ package final class RedisConnection: ChannelInboundHandler, @unchecked Sendable 
     }
   }
 
+  /// - Parameter action: called once, when commands can be sent or the connection has closed; at once if that is so.
+  package func whenOpen(_ action: @escaping () -> Void) {
+    if case .connecting = state { onOpen = action } else { action() }
+  }
+
   /// - Parameter action: called once, after all pending commands have been answered; at once if the connection is closed.
   package func whenClosed(_ action: @escaping (Unanswered) -> Void) {
     if case .closed(let reason) = state { action(reason) } else { onClose = action }
@@ -77,12 +83,19 @@ package final class RedisConnection: ChannelInboundHandler, @unchecked Sendable 
   // MARK: In
 
   package func handlerAdded(context: ChannelHandlerContext) {
-    if context.channel.isActive { state = .open(context) }
+    if context.channel.isActive { open(context) }
   }
 
   package func channelActive(context: ChannelHandlerContext) {
-    if case .connecting = state { state = .open(context) }
+    open(context)
     context.fireChannelActive()
+  }
+
+  private func open(_ context: ChannelHandlerContext) {
+    guard case .connecting = state else { return }
+    state = .open(context)
+    onOpen?()
+    onOpen = nil
   }
 
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -151,7 +164,8 @@ package final class RedisConnection: ChannelInboundHandler, @unchecked Sendable 
     watch?.cancel()
     watch = nil
     while let answer = pending.popFirst() { answer(.failure(reason)) }
+    onOpen?()
     onClose?(reason)
-    onClose = nil
+    (onOpen, onClose) = (nil, nil)
   }
 }

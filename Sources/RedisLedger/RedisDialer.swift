@@ -195,7 +195,8 @@ final class RedisDialer: @unchecked Sendable {  // all on `loop`
       .assumeIsolated()
       .whenComplete { result in
         switch result {
-        case .success: done(.success(connection))
+        // The channel becomes active after its future has succeeded.
+        case .success: connection.whenOpen { done(.success(connection)) }
         case .failure(let error): done(.failure(Failure("\(RedisFailureText(error)) (\(endpoint))")))
         }
       }

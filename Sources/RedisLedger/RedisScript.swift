@@ -108,7 +108,6 @@ package struct RedisScript: Hashable, Sendable {
     local function digits(number) return string.format('%.0f', number) end
     local function lives(node) return redis.call('EXISTS', 'k:node:'..node) == 1 end
     local function fenced() return home and term and {'fenced', home, term} or {'fenced'} end
-    local function has(nonce) return term and string.match(term, ':(.*)$') == nonce end
     local function open(node, nonce, above, life)
       local time = redis.call('TIME')
       local clock = time[1] * 1000000 + time[2]
@@ -128,7 +127,7 @@ package struct RedisScript: Hashable, Sendable {
   static let place = RedisScript(
     "place",
     common + """
-      if home and has(ARGV[3]) then return {'placed', home, term, 1, digits(last)} end
+      if home and string.match(term, ':(.*)$') == ARGV[3] then return {'placed', home, term, 1, digits(last)} end
       if home and lives(home) and not (home == ARGV[2] and ARGV[4] == '1') then
         return {'placed', home, term, 0, digits(last)}
       end
@@ -140,7 +139,6 @@ package struct RedisScript: Hashable, Sendable {
   static let handOver = RedisScript(
     "handOver",
     common + """
-      if home and has(ARGV[4]) then return {'placed', home, term, 1, digits(last)} end
       if term ~= ARGV[2] then return fenced() end
       if not lives(ARGV[3]) then return {'gone'} end
       return open(ARGV[3], ARGV[4], 0, ARGV[5])

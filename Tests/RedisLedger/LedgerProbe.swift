@@ -3,6 +3,7 @@ import KoineLedger
 import KoineRedisLedger
 import Logging
 import NIOCore
+import Testing
 
 /// A ledger with its events, for tests: requests are answered one at a time.
 final class LedgerProbe: Sendable {
@@ -149,4 +150,9 @@ extension NodeID {
     guard let node = NodeID(text) else { preconditionFailure("\(text) is no node") }
     return node
   }
+}
+
+/// `Issue.record` for `return`, which wants no value.
+func recordIssue(_ text: Comment, _ location: SourceLocation = #_sourceLocation) {
+  Issue.record(text, sourceLocation: location)
 }

@@ -111,13 +111,13 @@ final class RawConnection {
     guard send(end, line, line.utf8.count, Int32(MSG_NOSIGNAL)) == line.utf8.count else {
       throw RedisServer.Failure(description: "\(command): not sent")
     }
-    var text = ""
-    var byte: UInt8 = 0
-    while !text.hasSuffix("\n") {
+    var bytes: [UInt8] = []
+    while bytes.last != UInt8(ascii: "\n") {
+      var byte: UInt8 = 0
       guard recv(end, &byte, 1, 0) == 1 else { throw RedisServer.Failure(description: "\(command): no answer") }
-      text.unicodeScalars.append(Unicode.Scalar(byte))
+      bytes.append(byte)
     }
-    return String(text.dropLast())  // a line end is one character
+    return String(decoding: bytes.dropLast(2), as: UTF8.self)
   }
 }
 
