@@ -52,10 +52,11 @@ struct RedisExchange {
     }
   }
 
-  /// A word for the log, and for refusals that concern one kind of request.
+  /// A word for the log, and for refusals that concern one kind of request. A server without memory refuses entries only.
   var kind: String {
-    switch command {
-    case .plain(let command): command.arguments.first.map { String(decoding: $0, as: UTF8.self).lowercased() } ?? ""
+    if case .append(let append) = request, append.entries.isEmpty { return "append without entries" }
+    return switch command {
+    case .plain(let command): command.arguments.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
     case .script(let script, _): script.name
     }
   }
