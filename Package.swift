@@ -597,7 +597,7 @@ if Context.environment["KOINE_FUZZ"] != nil {
       dependencies: [
         "KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoinePeer", "KoineRouter", "KoineJSONCodec",
         "KoineSignaling", "KoineSignalingHost", "KoineTokens", "RoomModel", "KoineServer", "Koine", "KoineRoomClient",
-        "KoineEmbeddedBackend", "KoineVendorAPIs",
+        "KoineEmbeddedBackend", "KoineVendorAPIs", "KoineLedger", "KoineRedisLedger",
         "CKoineOpus", "CKoineVPX",
       ] + [.product(name: "NIOEmbedded", package: "swift-nio")] + nio,
       path: "Tests/Fuzz", swiftSettings: settings))

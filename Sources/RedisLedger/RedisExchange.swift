@@ -1,17 +1,17 @@
 import KoineBase
 import KoineJSONCodec
-import KoineLedger
+package import KoineLedger
 
 /// A request to the ledger as a command of Redis, and the reply as an answer. It never repeats a request: the second command
 /// is for a server that does not know the script and has therefore not executed the first.
-struct RedisExchange {
+package struct RedisExchange {
   enum Command {
     case plain(RedisCommand)
     case script(RedisScript, [[UInt8]])
   }
 
   /// A reply that no such request can have: a server that is no Redis, or data of another program.
-  struct Unreadable: Error {}
+  package struct Unreadable: Error {}
 
   /// Beyond it Lua's numbers are not exact.
   private static let orderLimit: UInt64 = 1 << 53
@@ -24,7 +24,7 @@ struct RedisExchange {
   let command: Command
 
   /// - Returns: nil if the request has numbers that the ledger cannot hold.
-  init?(_ request: LedgerRequest) {
+  package init?(_ request: LedgerRequest) {
     guard let command = Self.command(for: request) else { return nil }
     (self.request, self.command) = (request, command)
   }
@@ -128,7 +128,7 @@ struct RedisExchange {
   // MARK: Replies
 
   /// - Parameter reply: no error.
-  func answer(to reply: RedisReply) throws(Unreadable) -> LedgerAnswer {
+  package func answer(to reply: RedisReply) throws(Unreadable) -> LedgerAnswer {
     switch (request, reply) {
     case (.heartbeat, .status): return .done
     case (.heartbeat, .null): return .evicted
