@@ -163,7 +163,10 @@ final class RedisDialer: @unchecked Sendable {  // all on `loop`
         connection.send(authentication) { _ in }
         question(connection, at: endpoint, name, mayAuthenticate: false, done)
       case .success(.array(let parts)):
-        guard parts.count == 2, let host = parts[0].text, let port = parts[1].number, (1...65_535).contains(port) else {
+        guard parts.count == 2, let host = parts[0].text, let port = parts[1].number,
+          (1...65_535).contains(port), (1...253).contains(host.utf8.count),
+          host.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
           return done(.failure(Failure("sentinel: an answer that is no address (\(endpoint))")))
         }
         done(.success(RedisAddress.Endpoint(host: host, port: port)))

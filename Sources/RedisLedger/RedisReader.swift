@@ -6,8 +6,9 @@ import CKoineHiredis
 /// reader keep is bounded by `Limits`, also in a reply that never ends. After an error the connection is of no more use.
 package final class RedisReader {
   package struct Limits: Sendable {
-    /// Bytes of one reply, of which the parser has some and `values` has the others.
-    package var reply = 16 << 20
+    /// Bytes of one reply, of which the parser has some and `values` has the others. More than a request may have, so that what
+    /// was stored can be read.
+    package var reply = 32 << 20
     /// Values of one reply, each array and each of its elements counted.
     package var values = 262_144
     /// Bytes of a line: an error, a status, or a length. The parser looks for its end again with each chunk.

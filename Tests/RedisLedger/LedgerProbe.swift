@@ -24,11 +24,12 @@ final class LedgerProbe: Sendable {
 
   let ledger: RedisLedger
   let lines = Lines()
+  private let address: RedisAddress
   private let state: Lock<State>
 
   init(_ address: RedisAddress, node: NodeID? = nil, limits: RedisLedger.Limits = .init()) {
     let state = Lock(State())
-    self.state = state
+    (self.state, self.address) = (state, address)
     let lines = lines
     ledger = RedisLedger(address, node: node, limits: limits, logger: Logger(label: "test") { _ in LineLog(lines) }) {
       event in
@@ -96,7 +97,16 @@ final class LedgerProbe: Sendable {
 
   // MARK: Frequent requests
 
-  func register(_ node: NodeID) async -> LedgerAnswer { await ask(.register(NodeRecord(id: node))) }
+  /// Registers a node. Its lease lasts an hour from here to its next heartbeat, so that a busy machine does not end it.
+  @discardableResult
+  func register(_ node: NodeID) async -> LedgerAnswer {
+    let answer = await ask(.register(NodeRecord(id: node)))
+    if case .server(let endpoint) = address.target, let connection = try? RawConnection(port: endpoint.port) {
+      if let password = address.password { _ = try? connection.ask("AUTH \(address.user ?? "default") \(password)") }
+      _ = try? connection.ask("PEXPIRE k:node:\(node) 3600000")
+    }
+    return answer
+  }
 
   func place(
     _ room: String, on node: NodeID, nonce: String, isOpening: Bool = true, above: UInt64 = 0

@@ -30,19 +30,22 @@ import Testing
     var record = NodeRecord(id: n1)
     #expect(await probe.ask(.heartbeat(record)) == .evicted)
     #expect(await probe.ask(.nodes) == .nodes([]))
-    _ = await probe.register(n1)
+    await probe.register(n1)
     record.load.rooms = 7
     #expect(await probe.ask(.heartbeat(record)) == .done)
     guard case .nodes(let nodes) = await probe.ask(.nodes) else { return recordIssue("no list") }
     #expect(nodes.map(\.record) == [record])
-    #expect(nodes.allSatisfy { $0.silence < .seconds(2) })
-    #expect(try server.ask("PTTL k:node:n1#a").dropFirst().first == "4")
+    #expect((1...5_000).contains(Int(try server.ask("PTTL k:node:n1#a").dropFirst()) ?? 0))
+    // As two seconds after the heartbeat, or later on a busy machine.
+    try server.ask("PEXPIRE k:node:n1#a 3000")
+    guard case .nodes(let later) = await probe.ask(.nodes) else { return recordIssue("no list") }
+    #expect(later.allSatisfy { (.seconds(2)...(.seconds(5))).contains($0.silence) })
   }
 
   @Test func nodeIsEvictedOnlyWhenTwoHeartbeatsAreMissing() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     #expect(await probe.ask(.evict(n1)) == .alive)
     // The lease as it is 1,010 ms after the last heartbeat.
     try server.ask("PEXPIRE k:node:n1#a 3990")
@@ -55,7 +58,7 @@ import Testing
   @Test func recordsThatCannotBeReadAreLeftOut() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     try server.ask("SADD k:nodes other")
     try server.ask("SET k:node:other {}")
     guard case .nodes(let nodes) = await probe.ask(.nodes) else { return recordIssue("no list") }
@@ -67,7 +70,7 @@ import Testing
   @Test func roomGetsOneHomeAndKeepsIt() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    for node in [n1, n2] { _ = await probe.register(node) }
+    for node in [n1, n2] { await probe.register(node) }
     let first = try #require(await probe.place("tea", on: n1, nonce: "x"))
     #expect(first.place == RoomPlace(home: n1, term: RoomTerm(count: 1, nonce: "x")))
     #expect(first.isNew)
@@ -85,7 +88,7 @@ import Testing
   @Test func deadHomeIsReplacedAndADeadCandidateIsRefused() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    for node in [n1, n2] { _ = await probe.register(node) }
+    for node in [n1, n2] { await probe.register(node) }
     let first = try #require(await probe.place("tea", on: n1, nonce: "x"))
     try server.ask("DEL k:node:n1#a")
     let request = PlaceRequest(room: "tea", candidate: n3, nonce: "y", isOpening: true)
@@ -99,7 +102,7 @@ import Testing
     let server = try await RedisServer()
     let nodes = (0..<8).map { NodeID.named("n\($0)#a") }
     let probes = try await nodes.asyncMap { _ in try await LedgerProbe.connected(to: server) }
-    for (node, probe) in zip(nodes, probes) { _ = await probe.register(node) }
+    for (node, probe) in zip(nodes, probes) { await probe.register(node) }
     for room in 0..<20 {
       let places = await withTaskGroup(of: RoomPlace?.self) { group in
         for (node, probe) in zip(nodes, probes) {
@@ -115,7 +118,7 @@ import Testing
   @Test func numbersOfATermBeginAboveAllThatIsKnown() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     let first = try #require(await probe.place("tea", on: n1, nonce: "x"))
     let far = first.last + 1_000_000_000
     #expect(await probe.append(first, "tea", after: first.last, [far]) == .appended)
@@ -132,7 +135,7 @@ import Testing
   @Test func roomIsHandedOverByItsHomeToALivingNodeOnly() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    for node in [n1, n2] { _ = await probe.register(node) }
+    for node in [n1, n2] { await probe.register(node) }
     let first = try #require(await probe.place("tea", on: n1, nonce: "x"))
     #expect(await probe.append(first, "tea", after: first.last, [first.last + 5]) == .appended)
     let term = first.place.term
@@ -149,7 +152,7 @@ import Testing
   @Test func closedRoomHasNoLogAndKeepsItsCount() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     let first = try #require(await probe.place("tea", on: n1, nonce: "x"))
     #expect(await probe.append(first, "tea", after: first.last, [first.last + 1]) == .appended)
     let close = LedgerRequest.close(room: "tea", term: first.place.term)
@@ -170,7 +173,7 @@ import Testing
   @Test func entriesAreStoredOnceHoweverOftenTheyAreSent() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     let room = try #require(await probe.place("tea", on: n1, nonce: "x"))
     let base = room.last
     for _ in 1...3 { #expect(await probe.append(room, "tea", after: base, [base + 1, base + 2]) == .appended) }
@@ -178,13 +181,13 @@ import Testing
     let entries = try #require(await probe.entries(room, "tea"))
     #expect(entries.map(\.entry.order) == [base + 1, base + 2, base + 7])
     #expect(entries.map { String(decoding: $0.entry.content, as: UTF8.self) }.last == "message \(base + 7)")
-    #expect(entries.allSatisfy { $0.age < .seconds(5) })
+    #expect(entries.allSatisfy { $0.age < .seconds(60) })
   }
 
   @Test func missingEntryIsNoticedByTheNumberBefore() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     let room = try #require(await probe.place("tea", on: n1, nonce: "x"))
     let base = room.last
     #expect(await probe.append(room, "tea", after: base, [base + 1]) == .appended)
@@ -200,8 +203,8 @@ import Testing
   @Test func homeThatLostItsLeaseCannotAcknowledge() async throws {
     let server = try await RedisServer()
     let (old, new) = (try await LedgerProbe.connected(to: server), try await LedgerProbe.connected(to: server))
-    _ = await old.register(n1)
-    _ = await new.register(n2)
+    await old.register(n1)
+    await new.register(n2)
     let first = try #require(await old.place("tea", on: n1, nonce: "x"))
     #expect(await old.append(first, "tea", after: first.last, [first.last + 1]) == .appended)
     try server.ask("DEL k:node:n1#a")
@@ -215,7 +218,7 @@ import Testing
   @Test func removedEntriesStayRemoved() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     let room = try #require(await probe.place("tea", on: n1, nonce: "x"))
     let base = room.last
     #expect(await probe.append(room, "tea", after: base, [base + 1, base + 2, base + 3]) == .appended)
@@ -241,7 +244,7 @@ import Testing
   @Test func contentIsKeptAsItIs() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     let name = "té:a\0\r\n{x}"
     let room = try #require(await probe.place(name, on: n1, nonce: "x:y"))
     let contents: [[UInt8]] = [[], [0], Array(0...255), [13, 10]]
@@ -259,7 +262,7 @@ import Testing
   @Test func logIsReadInPages() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     let room = try #require(await probe.place("tea", on: n1, nonce: "x"))
     let base = room.last
     let orders = (1...1_300).map { base + UInt64($0) * 2 }
@@ -285,7 +288,7 @@ import Testing
   @Test func numbersBeyondThoseOfLuaAreRefusedAndNotRounded() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     let room = try #require(await probe.place("tea", on: n1, nonce: "x"))
     let highest: UInt64 = 1 << 53
     for order in [highest, .max] {
@@ -301,7 +304,7 @@ import Testing
   @Test func forgottenRoomsExpireAndEmptyAppendsRenewThem() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     let room = try #require(await probe.place("tea", on: n1, nonce: "x"))
     let week = 604_800
     func life(_ key: String) throws -> Int { Int(try server.ask("TTL \(key)").dropFirst()) ?? 0 }
@@ -354,7 +357,7 @@ import Testing
   @Test func allRoomsAreListed() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)
-    _ = await probe.register(n1)
+    await probe.register(n1)
     for room in 0..<1_200 { _ = await probe.place("room \(room)", on: n1, nonce: "x\(room)") }
     let closed = RoomTerm(count: 1, nonce: "x7")
     #expect(await probe.ask(.close(room: "room 7", term: closed)) == .done)
