@@ -6,7 +6,7 @@ struct RedisCode: RawRepresentable, Hashable, Sendable {
 
   /// - Parameter error: `CODE text`. A script's own errors have this form, too.
   init(of error: String) {
-    let word = error.prefix { $0 != " " && $0 != "\r" && $0 != "\n" }
+    let word = error.prefix { !$0.isWhitespace }
     rawValue = word.utf8.count <= 24 ? String(word) : "ERR"
   }
 

@@ -10,6 +10,7 @@ final class LedgerProbe: Sendable {
   private struct State {
     var number: UInt64 = 0
     var events: [LedgerEvent] = []
+    var answers: [UInt64: LedgerAnswer] = [:]
     var waiting: [UInt64: CheckedContinuation<LedgerAnswer, Never>] = [:]
   }
 
@@ -27,7 +28,7 @@ final class LedgerProbe: Sendable {
   private let address: RedisAddress
   private let state: Lock<State>
 
-  init(_ address: RedisAddress, node: NodeID? = nil, limits: RedisLedger.Limits = .init()) {
+  init(_ address: RedisAddress, node: NodeID? = nil, limits: RedisLedger.Limits = .patient) {
     let state = Lock(State())
     (self.state, self.address) = (state, address)
     let lines = lines
@@ -35,15 +36,18 @@ final class LedgerProbe: Sendable {
       event in
       let continuation: CheckedContinuation<LedgerAnswer, Never>? = state.withLock { state in
         state.events.append(event)
-        if case .answered(let number, _) = event { return state.waiting.removeValue(forKey: number) }
-        return nil
+        guard case .answered(let number, let answer) = event else { return nil }
+        if state.answers.updateValue(answer, forKey: number) != nil {
+          Issue.record("request \(number) has two answers")
+        }
+        return state.waiting.removeValue(forKey: number)
       }
       if case .answered(_, let answer) = event { continuation?.resume(returning: answer) }
     }
     ledger.start()
   }
 
-  convenience init(_ server: RedisServer, node: NodeID? = nil, limits: RedisLedger.Limits = .init()) throws {
+  convenience init(_ server: RedisServer, node: NodeID? = nil, limits: RedisLedger.Limits = .patient) throws {
     self.init(try RedisAddress("redis://127.0.0.1:\(server.port)"), node: node, limits: limits)
   }
 
@@ -51,7 +55,7 @@ final class LedgerProbe: Sendable {
 
   /// A probe that is connected.
   static func connected(
-    to server: RedisServer, node: NodeID? = nil, limits: RedisLedger.Limits = .init()
+    to server: RedisServer, node: NodeID? = nil, limits: RedisLedger.Limits = .patient
   ) async throws -> LedgerProbe {
     let probe = try LedgerProbe(server, node: node, limits: limits)
     try await probe.waitForConnections(1)
@@ -65,11 +69,9 @@ final class LedgerProbe: Sendable {
   /// The numbers of the answered requests in the order of the answers.
   var answered: [UInt64] { events.compactMap { if case .answered(let number, _) = $0 { number } else { nil } } }
 
-  func answer(to number: UInt64) -> LedgerAnswer? {
-    events.lazy.compactMap { if case .answered(number, let answer) = $0 { answer } else { nil } }.first
-  }
+  func answer(to number: UInt64) -> LedgerAnswer? { state.withLock { $0.answers[number] } }
 
-  func waitForConnections(_ count: Int, within limit: Duration = .seconds(15)) async throws {
+  func waitForConnections(_ count: Int, within limit: Duration = .seconds(60)) async throws {
     try await eventually("connection \(count): \(self.lines.all)", within: limit) { connections >= count }
   }
 
@@ -165,4 +167,13 @@ extension NodeID {
 /// `Issue.record` for `return`, which wants no value.
 func recordIssue(_ text: Comment, _ location: SourceLocation = #_sourceLocation) {
   Issue.record(text, sourceLocation: location)
+}
+
+extension RedisLedger.Limits {
+  /// For tests in which the server is not silent: on a busy machine it may take longer than the usual two seconds.
+  static var patient: Self {
+    var limits = Self()
+    limits.silence = .seconds(20)
+    return limits
+  }
 }

@@ -123,7 +123,7 @@ final class RawConnection {
 
 /// Waits for a condition that other threads or processes bring about.
 func eventually(
-  _ what: @autoclosure @Sendable () -> String, within limit: Duration = .seconds(15), _ isSo: () -> Bool
+  _ what: @autoclosure @Sendable () -> String, within limit: Duration = .seconds(60), _ isSo: () -> Bool
 ) async throws {
   let start = ContinuousClock.now
   while !isSo() {

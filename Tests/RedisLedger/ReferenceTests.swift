@@ -94,13 +94,20 @@ import Testing
       if ContinuousClock.now - renewed > .milliseconds(300) {
         renewed = .now
         for node in Self.nodes where reference.isAlive(node, at: clock) {
-          #expect(await probe.ask(.heartbeat(NodeRecord(id: node))) == .done)
+          let register = LedgerRequest.register(NodeRecord(id: node))
+          guard case .registered(let time) = await probe.ask(register) else { return recordIssue("not registered") }
+          clock = max(clock, time)
+          _ = reference.execute(register, clock: clock)
         }
       }
       let request = requests.next()
       let answer = await probe.ask(request)
-      // The reference has a clock of its own. It is set to the numbers at which Redis lets terms begin, and only then.
-      if case .placed(let placed) = answer, placed.isNew { clock = max(clock, placed.last) }
+      // The reference has a clock of its own. It is set by the answers that show the clock of Redis.
+      switch answer {
+      case .placed(let placed) where placed.isNew: clock = max(clock, placed.last)
+      case .registered(let time): clock = max(clock, time)
+      default: break
+      }
       let expected = reference.execute(request, clock: clock)
       guard ContinuousClock.now - renewed < LedgerTimes.suspicion else { return }  // a machine that stood still
       guard Self.plain(answer) == Self.plain(expected) else {
