@@ -75,10 +75,10 @@ import Testing
       }
       return acknowledged
     }
-    try await eventually("entries are acknowledged") { count.withLock { $0 } >= 300 * round }
+    try await eventually("entries are acknowledged") { count.withLock { $0 } >= 100 * round }
     server.kill(SIGKILL)
     let acknowledged = await appending.value
-    #expect(acknowledged.count >= 300 * round)
+    #expect(acknowledged.count >= 100 * round)
     try await eventually("the connection is lost") { probe.breaks == 1 }
     try await server.start()
     try await probe.waitForConnections(2)
