@@ -1,4 +1,5 @@
 import KoineLedger
+import KoineRTP
 import KoineRedisLedger
 import NIOCore
 
@@ -26,9 +27,7 @@ private func replies(in bytes: UnsafeRawBufferPointer, parts: [Int], _ limits: R
     let end = min(bytes.count, offset + parts[turn % parts.count])
     do {
       // A copy of its own, so that the address sanitizer sees its edges.
-      try withCopy(bytes.part(offset..<end)) { part in
-        try reader.read(UnsafeRawBufferPointer(part)) { found.append($0) }
-      }
+      try Array(bytes.part(offset..<end)).withUnsafeBytes { part in try reader.read(part) { found.append($0) } }
     } catch {
       let count = found.count
       require((try? reader.read(bytes) { found.append($0) }) == nil, "an error stays")
