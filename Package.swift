@@ -117,6 +117,7 @@ let package = Package(
     library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
     library("Sockets", apt: "libc6-dev"),
     library("Malloc", apt: "libc6-dev"),
+    library("Hiredis", apt: "libhiredis-dev"),  // SwiftPM rejects flags of its pkg-config
     // Compiled: its functions interpose those of libdispatch.
     .target(name: "CKoineDispatchContext", path: "Sources/CLibraries/CDispatchContext"),
     // Compiled, because it configures the library before its first use.
@@ -202,6 +203,14 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ] + nio,
       path: "Sources/Server", resources: [.embedInCode("Page")], swiftSettings: settings),
+    // Apart from `Server`, so that apps' tests with a `Server` link no hiredis.
+    module(
+      "RedisLedger",
+      dependencies: [
+        "CKoineHiredis", "CKoineOpenSSL", "KoineBase", "KoineJSONCodec", "KoineLedger", "KoineTLS",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
     module(
       "MediaFiles",
       dependencies: ["Koine", "KoineBase", "KoineCodecs", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
@@ -446,6 +455,12 @@ let package = Package(
         + [.product(name: "Logging", package: "swift-log")] + [.product(name: "NIOEmbedded", package: "swift-nio")]
         + nio),
     tests(
+      "RedisLedger",
+      of: [
+        "KoineRedisLedger", "KoineLedger", "KoineBase", "KoineTLS", "KoineTestSupport",
+        .product(name: "Logging", package: "swift-log"), .product(name: "NIOEmbedded", package: "swift-nio"),
+      ] + nio),
+    tests(
       "Composition",
       of: [
         "CrossVendorConventions",
@@ -585,7 +600,7 @@ if Context.environment["KOINE_FUZZ"] != nil {
       dependencies: [
         "KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoinePeer", "KoineRouter", "KoineJSONCodec",
         "KoineSignaling", "KoineSignalingHost", "KoineTokens", "RoomModel", "KoineServer", "Koine", "KoineRoomClient",
-        "KoineEmbeddedBackend", "KoineVendorAPIs",
+        "KoineEmbeddedBackend", "KoineVendorAPIs", "KoineLedger", "KoineRedisLedger",
         "CKoineOpus", "CKoineVPX",
       ] + [.product(name: "NIOEmbedded", package: "swift-nio")] + nio,
       path: "Tests/Fuzz", swiftSettings: settings))

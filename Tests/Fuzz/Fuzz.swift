@@ -13,7 +13,7 @@ private let targets: [String: FuzzTarget] = [
   "json": fuzzJSON, "signaling": fuzzSignaling, "sdp": fuzzSDP, "room": fuzzRoom, "dtls": fuzzDTLS, "peer": fuzzPeer,
   "token": fuzzToken, "settings": fuzzSettings, "client": fuzzClient, "http": fuzzHTTP,
   "browser": fuzzBrowser, "negotiation": fuzzNegotiation, "control": fuzzControl, "api": fuzzAPI,
-  "sigv4": fuzzSigV4, "hmac": fuzzHMAC, "http-body": fuzzBody,
+  "sigv4": fuzzSigV4, "hmac": fuzzHMAC, "http-body": fuzzBody, "redis": fuzzRedis,
 ]
 
 /// Of CPU, for one input. libFuzzer's own limit is wall time, which a busy machine uses up.

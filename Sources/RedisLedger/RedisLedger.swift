@@ -1,0 +1,228 @@
+package import KoineBase
+package import KoineLedger
+package import Logging
+package import NIOCore
+import NIOPosix
+
+/// A ledger in Redis, or in a server with its protocol: one connection for requests and one for messages, on one event loop.
+///
+/// Redis decides: each request is a script or a single command there (`RedisScript`). Refusals that say that the server cannot work
+/// (`OOM`, `READONLY`, `LOADING`, `NOPERM`, `CLUSTERDOWN` …) are answered with `away`, and each kind has one line in the log until it
+/// is over. A request is never repeated, with one exception: a server that does not know a script has not executed it,
+/// and gets the script itself.
+///
+/// `@unchecked Sendable`: `waiting` is locked, and all other state is used on `loop` only.
+package final class RedisLedger: Ledger, @unchecked Sendable {
+  package struct Limits: Sendable {
+    /// Bytes of requests without an answer. Further requests are answered with `tooMany`.
+    package var waiting = 16 << 20
+    /// For an answer, and for a connection.
+    package var silence = LedgerTimes.answer
+    /// A connection on which nothing was sent for so long gets a PING.
+    package var rest = Duration.seconds(2)
+
+    package init() {}
+  }
+
+  /// A request whose answer has not been passed on yet. Answers are passed on in the order of the requests.
+  private final class Slot {
+    let number: UInt64
+    let exchange: RedisExchange?
+    let size: Int
+    var answer: LedgerAnswer?
+
+    init(_ number: UInt64, _ exchange: RedisExchange?, size: Int, answer: LedgerAnswer? = nil) {
+      (self.number, self.exchange, self.size, self.answer) = (number, exchange, size, answer)
+    }
+  }
+
+  private static let ownGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
+  private let address: RedisAddress
+  private let node: NodeID?
+  private let limits: Limits
+  private let loop: any EventLoop
+  private let logger: Logger
+  private let onEvent: @Sendable (LedgerEvent) -> Void
+  private let waiting = Lock(0)
+
+  private var requests: RedisLink?
+  private var messages: RedisLink?
+  private var slots = CircularBuffer<Slot>()
+  private var isConnected = false
+  private var report = AwayReport()
+  private var messageReport = AwayReport()
+
+  /// - Parameters:
+  ///   - node: the node whose messages are received, beside those for all nodes; nil: no messages are received.
+  ///   - loop: nil: a thread that all ledgers of the process share.
+  ///   - onEvent: called on the loop, never inside `send`.
+  package init(
+    _ address: RedisAddress, node: NodeID? = nil, limits: Limits = Limits(), on loop: (any EventLoop)? = nil,
+    logger: Logger, onEvent: @escaping @Sendable (LedgerEvent) -> Void
+  ) {
+    (self.address, self.node, self.limits, self.logger, self.onEvent) = (address, node, limits, logger, onEvent)
+    self.loop = loop ?? Self.ownGroup.next()
+  }
+
+  /// Begins to connect. The first event is `connected`, whenever that is.
+  package func start() { loop.execute { self.begin() } }
+
+  /// Ends the connections. Requests that wait are answered with `away`. A ledger that is not closed lives on.
+  /// - Returns: a future that succeeds when no further event will come.
+  @discardableResult
+  package func close() -> EventLoopFuture<Void> {
+    loop.submit {
+      self.requests?.end()
+      self.messages?.end()
+      self.answerAll(.failed(.away("the ledger is closed")))
+      (self.requests, self.messages, self.isConnected) = (nil, nil, false)
+    }
+  }
+
+  package func send(_ request: LedgerRequest, number: UInt64, at now: Tick) {
+    let exchange = RedisExchange(request)
+    let size = exchange?.size ?? 0
+    let isAccepted = waiting.withLock { waiting in
+      guard waiting + size <= limits.waiting else { return false }
+      waiting += size
+      return true
+    }
+    // The request is not kept if it is too much.
+    if isAccepted {
+      loop.execute { self.begin(number, exchange, size) }
+    } else {
+      loop.execute { self.add(Slot(number, nil, size: 0, answer: .failed(.tooMany))) }
+    }
+  }
+
+  // MARK: Requests
+
+  private func begin(_ number: UInt64, _ exchange: RedisExchange?, _ size: Int) {
+    let slot = Slot(number, exchange, size: size)
+    guard let exchange else {
+      slot.answer = .failed(.away("the request has numbers that the ledger cannot hold"))
+      return add(slot)
+    }
+    slots.append(slot)
+    transmit(exchange.first, for: slot)
+    passOn()
+  }
+
+  private func add(_ slot: Slot) {
+    slots.append(slot)
+    passOn()
+  }
+
+  private func transmit(_ command: RedisCommand, for slot: Slot) {
+    let isSent = requests?.send(command) { [self] result in
+      handle(result, for: slot)
+      passOn()
+    }
+    if isSent != true { slot.answer = .failed(.away("there is no connection to the ledger")) }
+  }
+
+  private func handle(_ result: Result<RedisReply, RedisConnection.Unanswered>, for slot: Slot) {
+    guard let exchange = slot.exchange else { return }
+    switch result {
+    case .failure(let reason): slot.answer = .failed(.away("\(reason)"))
+    case .success(.error(let text)):
+      let code = RedisCode(of: text)
+      if code == .noScript, let second = exchange.second { return transmit(second, for: slot) }
+      refuse(slot, exchange.kind, text, code)
+    case .success(let reply):
+      let change = report.executed(exchange.kind)
+      if change.isBack { logger.notice("ledger: connected to \(address)") }
+      if let code = change.over { logger.notice("ledger: Redis no longer refuses requests with \(code.rawValue)") }
+      do { slot.answer = try exchange.answer(to: reply) } catch {
+        refuse(
+          slot, exchange.kind, "UNREADABLE an answer that \(exchange.kind) cannot have",
+          RedisCode(rawValue: "UNREADABLE"))
+      }
+    }
+  }
+
+  private func refuse(_ slot: Slot, _ kind: String, _ text: String, _ code: RedisCode) {
+    slot.answer = .failed(.away(LogText.line(text, limit: 200)))
+    if code.endsConnection {
+      // The log has a line about the connection.
+      passOn()
+      requests?.reconnect(RedisDialer.Failure(LogText.line(text, limit: 200), code))
+    } else if report.refused(kind, code) {
+      let advice = code.advice.map { " (\($0))" } ?? ""
+      logger.warning("ledger: Redis refuses \(kind): \(LogText.line(text, limit: 200))\(advice)")
+    }
+  }
+
+  /// Passes on the answers up to the first request without one.
+  private func passOn() {
+    while let slot = slots.first, let answer = slot.answer {
+      slots.removeFirst()
+      waiting.withLock { $0 -= slot.size }
+      onEvent(.answered(number: slot.number, answer))
+    }
+  }
+
+  private func answerAll(_ answer: LedgerAnswer) {
+    for slot in slots where slot.answer == nil { slot.answer = answer }
+    passOn()
+  }
+
+  // MARK: Connections
+
+  private func begin() {
+    guard requests == nil else { return }
+    if let warning = address.warning { logger.warning("\(warning)") }
+    let rest = TimeAmount.nanoseconds(limits.rest.nanoseconds)
+    let requests = RedisLink(dialer(), rest: rest, on: loop) { [self] in handle($0) }
+    self.requests = requests
+    requests.start()
+    guard let node else { return }
+    let channels: [LedgerChannel] = [.node(node), .all]
+    let messages = RedisLink(
+      dialer(), channels: channels.map(RedisExchange.channel), rest: rest, on: loop,
+      onMessage: { [self] name, message in
+        guard let channel = channels.first(where: { RedisExchange.channel($0).utf8.elementsEqual(name) }) else {
+          return
+        }
+        onEvent(.message(channel, message))
+      }, onEvent: { [self] in handleMessages($0) })
+    self.messages = messages
+    messages.start()
+  }
+
+  private func dialer() -> RedisDialer {
+    var times = RedisDialer.Limits()
+    times.silence = .nanoseconds(limits.silence.nanoseconds)
+    times.connect = times.silence
+    return RedisDialer(address, limits: times, on: loop)
+  }
+
+  private func handle(_ event: RedisLink.Event) {
+    switch event {
+    case .opened:
+      isConnected = true
+      onEvent(.connected)
+    case .away(let failure):
+      // A script that a server did not know may be without an answer although no command is.
+      answerAll(.failed(.away(failure.description)))
+      if report.away(failure) { logger.warning("ledger: away: \(failure)\(advice(failure))") }
+      guard isConnected else { return }
+      isConnected = false
+      onEvent(.disconnected(failure.description))
+    }
+  }
+
+  private func handleMessages(_ event: RedisLink.Event) {
+    switch event {
+    case .opened: _ = messageReport.executed("")
+    case .away(let failure):
+      // While the ledger is away altogether, one line says so.
+      if messageReport.away(failure), isConnected {
+        logger.warning("ledger: no messages from other nodes: \(failure)\(advice(failure))")
+      }
+    }
+  }
+
+  private func advice(_ failure: RedisDialer.Failure) -> String { failure.code?.advice.map { " (\($0))" } ?? "" }
+}
