@@ -235,6 +235,7 @@ enum CallAgentReader: StyleReader {
   /// A member of a participant's in an extension of its own: the helper's participant has it only by way of `self`.
   private static func text(of name: DeclReferenceExprSyntax, _ renderer: LayerRenderer) -> String? {
     guard name.parent?.as(MemberAccessExprSyntax.self)?.declName.id != name.id,
+      name.parent?.is(KeyPathPropertyComponentSyntax.self) != true,
       case .word(let word)? = renderer.reading(at: name.baseName), word.hasPrefix("Participant.")
     else { return nil }
     let (text, share) = renderer.context.writer.name(of: word)
