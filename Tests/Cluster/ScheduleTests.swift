@@ -51,7 +51,6 @@ import Testing
     "the duplicate check": { $0.checksDuplicates = false },
     "the eviction": { $0.cluster.heedsEviction = false },
     "the number before an entry": { $0.ledger.comparesPrevious = false },
-    "opening a room again that was outrun": { $0.reopens = false },
   ]
 
   @Test(arguments: without.keys.sorted())
