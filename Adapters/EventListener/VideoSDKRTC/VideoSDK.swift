@@ -14,7 +14,7 @@ public final class VideoSDK {
   /// Sets the token that meetings made from now on show on joining.
   public static func config(token: String) { self.token.withLock { $0 = token } }
 
-  private static let configuring = Lock(())
+  private static let configuring = Lock(false)
 
   /// Where more than one make meetings in a process: `make` has the token for itself, and leaves the one that was there.
   package static func configured<Value>(token: String, _ make: () -> Value) -> Value {
