@@ -89,7 +89,7 @@ final class RawConnection {
   private let end: Int32
 
   init(port: Int) throws {
-    end = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    end = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var limit = timeval(tv_sec: 5, tv_usec: 0)
     setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     // A `sockaddr_in` of 127.0.0.1, whose members two modules that are imported here declare.
@@ -98,10 +98,8 @@ final class RawConnection {
     let status = address.withUnsafeBytes { bytes in
       connect(end, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t(bytes.count))
     }
-    guard status == 0 else {
-      close(end)
-      throw RedisServer.Failure(description: "no connection to port \(port)")
-    }
+    // `deinit` closes the socket, as all properties are set.
+    guard status == 0 else { throw RedisServer.Failure(description: "no connection to port \(port)") }
   }
 
   deinit { close(end) }
