@@ -53,8 +53,8 @@ import Testing
     try await server.start()
     try await probe.waitForConnections(2)
     #expect(await probe.ask(.nodes) == .nodes([]))
-    // Closed, then refused.
-    #expect((1...2).contains(probe.lines.count(containing: "away")), "\(probe.lines.all)")
+    // Closed, then refused, and on a busy machine reset.
+    #expect((1...3).contains(probe.lines.count(containing: "away")), "\(probe.lines.all)")
     #expect(probe.lines.count(containing: "connected to") <= 2)
   }
 
