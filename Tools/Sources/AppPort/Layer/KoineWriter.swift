@@ -101,7 +101,8 @@ final class KoineWriter {
 
   /// The words that a word stands for: a value of the vendor's may be several of the common layer.
   private static func words(in word: String) -> [String] {
-    word.split(separator: ",").map { String($0.drop { $0 == " " }) }
+    // A tuple is one value.
+    word.hasPrefix("(") ? [word] : word.split(separator: ",").map { String($0.drop { $0 == " " }) }
   }
 
   /// A word as a value: the first that it stands for.
