@@ -77,17 +77,21 @@ extension Router: RoomControl {
       for track in tracks { room.muteForOwner(track, at: now) }
       settle(room, at: now)
     case .link(let names):
-      guard rooms.linkCount + names.count <= RoomLinks.limit else {
+      guard rooms.linkCount(linking: names) <= RoomLinks.limit else {
         throw RoomControlError(.unavailable, "at most \(RoomLinks.limit) names of rooms are linked")
       }
-      if let open = rooms.link(names) {
-        throw RoomControlError(.notPossible, "the room “\(open)” is open: names are linked before anyone joins")
+      if let used = rooms.link(names, waiting: Set(lobby.all.map(\.room))) {
+        throw RoomControlError(
+          .notPossible,
+          "participants are in the room “\(used)” or wait to enter it: names are linked before anyone joins")
       }
     case .unlink(let names):
+      let changes = rooms.changes(unlinking: names)
       if let used = rooms.unlink(names, waiting: Set(lobby.all.map(\.join.room))) {
         throw RoomControlError(
           .notPossible, "participants have come by the name “\(used)”: names are unlinked when they have left")
       }
+      forgetRecordings(of: changes)
     case .startRecording(let order, let name): try start(order, in: try room(named: name))
     case .stopRecording(let kind, let name): try stop(kind, in: try room(named: name))
     }
