@@ -253,6 +253,43 @@ import Testing
     #expect(remove(by: "2") == .success(.done))
   }
 
+  @Test(arguments: [false, true])
+  func backEndEndsTheWaitingOfItsOwnAccountOnly(isLinked: Bool) throws {
+    let world = try World { $0.authorization = Self.accounts }
+    if isLinked {
+      #expect(execute(.link(["stage", "tea"]), in: world) == .success(.done))
+      _ = try enter("stage", "mod", "3", in: world)
+    }
+    let own = try enter("tea", "gil", "1?", in: world)
+    let other = try enter("tea", "eve", "2?", in: world)
+    let without = try enter("tea", "zoe", "?", in: world)
+    func close(by key: String) -> Result<RoomAnswer, RoomControlError> {
+      defer { world.run(.milliseconds(100)) }
+      return world.router.execute(RoomRequest(.close(room: "tea"), by: CommandOrigin(.vendorAPI, key)), at: world.now)
+    }
+    #expect(close(by: "1") == .success(.done))
+    #expect(own.messages.last == .ended(.roomClosedByService))
+    #expect(without.messages.last == .ended(.roomClosedByService))
+    #expect(other.messages.last == .waiting)
+    if !isLinked { #expect(throws: RoomControlError.self) { try close(by: "1").get() } }
+    #expect(close(by: "2") == .success(.done))
+    #expect(other.messages.last == .ended(.roomClosedByService))
+  }
+
+  @Test func renewalThatChangesTheAccountChangesTheKnocksThatAreShown() throws {
+    let world = try World { $0.authorization = Self.accounts }
+    _ = try enter("tea", "eve", "2?", in: world)
+    _ = try enter("tea", "ben", "1?", in: world)
+    let ana = try enter("tea", "ana", "", in: world)
+    #expect(knocks(of: ana) == ["eve", "ben"])
+    ana.send(.renew(credential: "1"))
+    world.run(.milliseconds(100))
+    #expect(knocks(of: ana) == ["eve", "ben", "-eve"])
+    ana.send(.renew(credential: ""))
+    world.run(.milliseconds(100))
+    #expect(knocks(of: ana) == ["eve", "ben", "-eve", "eve"])
+  }
+
   @Test func moderatorsOfLinkedNamesSeeTheKnocksOfAll() throws {
     let world = try World { $0.authorization = Self.accounts }
     #expect(execute(.link(["tea", "stage"]), in: world) == .success(.done))
