@@ -18,12 +18,16 @@ extension VideoSDKAPI {
     live.live(roomID).flatMap { $0.apiKey == apiKey ? $0.session : nil }
   }
 
+  private func storedPlace(ofSession id: String) async throws(VideoSDKError) -> VideoSDKSessionPlace? {
+    try await stored { () throws(RegistryError) in
+      try await context.registry.read(VideoSDKSessionPlace.self, VideoSDKSessionPlace.key(session: id))?.value
+    }
+  }
+
   private func find(
     _ id: String, of caller: VideoSDKCaller
   ) async throws(VideoSDKError) -> (session: RoomSessions.Session, place: VideoSDKSessionPlace) {
-    let place = try await stored { () throws(RegistryError) in
-      try await context.registry.read(VideoSDKSessionPlace.self, VideoSDKSessionPlace.key(session: id))?.value
-    }
+    let place = try await storedPlace(ofSession: id)
     guard let place, place.apiKey == caller.apiKey else { throw VideoSDKError(404, "Session not found") }
     let sessions = try await stored { () throws(RegistryError) in
       try await history.sessions(of: place.place, live: liveSession(place.roomID, place.apiKey))
@@ -125,6 +129,8 @@ extension VideoSDKAPI {
   /// The room that a request means, and its session that is on. A room that no back end has made is known while it has a session.
   func ongoing(
     _ request: VideoSDKRequest, _ caller: VideoSDKCaller, missing status: Int = 404
+      // What is kept of a session that is on may have expired.
+      if let roomID = live.roomID(ofSession: id, caller.apiKey) { return (roomID, id) }
   ) async throws(VideoSDKError) -> (roomID: String, session: String) {
     if let id = request.sessionId, request.roomId == nil {
       let (session, place) = try await find(id, of: caller)
@@ -149,9 +155,10 @@ extension VideoSDKAPI {
     let (roomID, id) = try await ongoing(body, caller)
     let ongoing = live.live(roomID).flatMap { $0.session == id ? $0 : nil }
     var (session, place): (RoomSessions.Session, VideoSDKSessionPlace)
-    if let ongoing, !ongoing.isRecorded {
+    if let ongoing {
       session = RoomSessions.Session(id: id, start: ongoing.start)
-      place = self.place(of: roomID, caller.apiKey)
+      // The registry must not prevent the end.
+      place = (try? await storedPlace(ofSession: id)) ?? self.place(of: roomID, caller.apiKey)
     } else {
       (session, place) = try await find(id, of: caller)
     }
