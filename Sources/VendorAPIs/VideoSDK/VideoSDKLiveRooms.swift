@@ -36,6 +36,8 @@ final class VideoSDKLiveRooms: Sendable {
     var live: [String: Live] = [:]
     var recordings: [String: Recording] = [:]
     var keys: [(apiKey: String, key: VerificationKey)] = []
+    /// By API keys: when the log last said that no more history is kept.
+    var reportedLacks: [String: APITime] = [:]
   }
 
   private let state = Lock(State())
@@ -84,6 +86,15 @@ final class VideoSDKLiveRooms: Sendable {
         return (roomID, room.apiKey, type == "session-end-and-deactivate")
       }
       .sorted { $0.0 < $1.0 }
+    }
+  }
+
+  /// Whether the log says that no more history is kept of rooms of an API key: once an hour, because apps name rooms as they like.
+  func mayReportLack(of apiKey: String, at now: APITime) -> Bool {
+    state.withLock { state in
+      guard state.reportedLacks[apiKey].map({ $0.adding(seconds: 60 * 60) <= now }) ?? true else { return false }
+      state.reportedLacks[apiKey] = now
+      return true
     }
   }
 
