@@ -154,13 +154,9 @@ final class Links: Sendable {
 
   func changes(unlinking names: [String]) -> Set<String> { state.withLock { $0.made.changes(unlinking: names) } }
 
-  /// The rooms have linked names.
-  func made(_ names: [String]) {
-    state.withLock { state in
-      state.made.link(names)
-      for name in names { state.waiting[name] = nil }
-    }
-  }
+  /// The rooms have linked names. `steps` finds out whether they are as the registry says: the rooms may have led one of the names
+  /// elsewhere until now.
+  func made(_ names: [String]) { state.withLock { $0.made.link(names) } }
 
   /// The rooms have unlinked names, which differ from the registry until it has them, too.
   func unmade(_ names: [String]) {
