@@ -101,7 +101,7 @@ struct LinkAPI: VendorService {
 
   // MARK: Linking
 
-  /// Links names and keeps the links. Repeating a link changes nothing.
+  /// Links names and keeps the links. Repeating a link renews it.
   /// - Parameter request: the command, with its origin.
   /// - Returns: the room in which the participants of all names meet.
   func link(_ names: [String], _ request: RoomRequest) async -> Result<String, RoomControlError> {
