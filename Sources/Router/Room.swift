@@ -131,6 +131,9 @@ final class Room {
     return member
   }
 
+  /// Names that mean other rooms from now on, by which no member has come.
+  func forgetEntrances(_ names: [String]) { entrances.subtract(names) }
+
   /// Whether a member has come by another name of the room.
   func hasOtherEntrances(than name: String) -> Bool { members.contains { $0.entrance != name && !$0.grants.isHidden } }
 

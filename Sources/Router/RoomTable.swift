@@ -17,9 +17,11 @@ struct RoomTable {
   func name(of name: String) -> String { links.target(of: name) }
 
   /// Has the participants of all names meet in the room of the first.
-  /// - Returns: the first name that has an open room of its own; nil: the names are linked.
-  mutating func link(_ names: [String]) -> String? {
-    if let open = links.changes(linking: names).sorted().first(where: { byName[$0] != nil }) { return open }
+  /// - Parameter waiting: the rooms that participants wait to enter. They would wait in vain for a moderator of that room.
+  /// - Returns: the first name whose own room is open or waited for; nil: the names are linked.
+  mutating func link(_ names: [String], waiting: Set<String>) -> String? {
+    let changes = links.changes(linking: names)
+    if let used = changes.filter({ byName[$0] != nil || waiting.contains($0) }).min() { return used }
     links.link(names)
     return nil
   }
@@ -33,9 +35,16 @@ struct RoomTable {
     var used = waiting
     for room in Set(changes.map(name(of:))).compactMap({ byName[$0] }) { used.formUnion(room.members.map(\.entrance)) }
     if let name = changes.intersection(used).min() { return name }
+    for (target, names) in Dictionary(grouping: changes, by: name(of:)) { byName[target]?.forgetEntrances(names) }
     links.unlink(names)
     return nil
   }
+
+  /// The names that `unlink` would change.
+  func changes(unlinking names: [String]) -> Set<String> { links.changes(unlinking: names) }
+
+  /// Names that would be linked to others with these.
+  func linkCount(linking names: [String]) -> Int { links.count + links.changes(linking: names).count }
 
   /// Names that are linked to others.
   var linkCount: Int { links.count }

@@ -70,22 +70,25 @@ extension Router {
     } catch {
       return outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: client.id)
     }
-    if let member = client.member, member.grants.canAdmit { postKnocks(to: member) }
+    if let member = client.member { updateKnocks(of: member, before: []) }
   }
 
-  private func postKnocks(to member: Member) {
-    for knock in lobby.knocks(at: member.room.name) where !knock.isApart(from: member) {
-      outbox.post(.knock(knock.participant, number: knock.number), to: member.client)
-    }
+  /// The knocks that a member may answer.
+  func shownKnocks(to member: Member) -> [Lobby.Knock] {
+    member.grants.canAdmit ? lobby.knocks(at: member.room.name).filter { !$0.isApart(from: member) } : []
   }
 
-  /// Sends a member whose permissions may have changed the knocks of its room, if it may answer them now. Ends them for the member
-  /// if it may not answer them any more.
-  func updateKnocks(of member: Member, couldAdmit: Bool) {
-    guard couldAdmit != member.grants.canAdmit else { return }
-    guard couldAdmit else { return postKnocks(to: member) }
-    for knock in lobby.knocks(at: member.room.name) where !knock.isApart(from: member) {
+  /// Sends a member whose permissions or account may have changed the knocks that it may answer now. Ends for the member those that it
+  /// may not answer any more.
+  /// - Parameter before: the knocks that it was allowed to answer until now.
+  func updateKnocks(of member: Member, before: [Lobby.Knock]) {
+    let after = shownKnocks(to: member)
+    let (known, shown) = (Set(before.map(\.number)), Set(after.map(\.number)))
+    for knock in before where !shown.contains(knock.number) {
       outbox.post(.knockEnded(participant: knock.id, admitted: nil, number: knock.number), to: member.client)
+    }
+    for knock in after where !known.contains(knock.number) {
+      outbox.post(.knock(knock.participant, number: knock.number), to: member.client)
     }
   }
 
@@ -260,10 +263,10 @@ extension Router {
       } else if let obstacle = obstacle(grants) {
         failure = obstacle
       } else {
-        let couldAdmit = member.grants.canAdmit
+        let knocks = shownKnocks(to: member)
         do throws(Failure) {
           try member.room.renew(member, grants, at: now)
-          return updateKnocks(of: member, couldAdmit: couldAdmit)
+          return updateKnocks(of: member, before: knocks)
         } catch {
           failure = error
         }

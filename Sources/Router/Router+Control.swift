@@ -47,7 +47,7 @@ extension Router: RoomControl {
       let name = rooms.name(of: asked)
       if origin.kind == .vendorAPI, let room = rooms[name], room.hasOtherEntrances(than: asked) {
         // A back end ends the stays that began under its own name of the room, and no others.
-        for knock in lobby.knocks(at: name) where knock.join.room == asked {
+        for knock in lobby.knocks(at: name) where knock.isReached(by: origin, asking: asked) {
           endWaiting(knock, .roomClosedByService)
         }
         for member in room.members where member.entrance == asked {
@@ -56,7 +56,7 @@ extension Router: RoomControl {
         settle(room, at: now)
         break
       }
-      let knocks = lobby.knocks(at: name)
+      let knocks = lobby.knocks(at: name).filter { $0.isReached(by: origin, asking: asked) }
       let reason: EndReason = origin.kind == .vendorAPI ? .roomClosedByService : .roomClosed
       for knock in knocks { endWaiting(knock, reason) }
       // Participants may wait before a room that no participant is in.
@@ -66,9 +66,9 @@ extension Router: RoomControl {
       for room in rooms.sorted { close(room, .roomClosed, at: now) }
     case .grant(let change, let id, let name):
       let (room, member) = try member(id, in: name, for: origin, asking: name)
-      let couldAdmit = member.grants.canAdmit
+      let knocks = shownKnocks(to: member)
       room.change(change, of: member, at: now)
-      updateKnocks(of: member, couldAdmit: couldAdmit)
+      updateKnocks(of: member, before: knocks)
       settle(room, at: now)
     case .mute(let selection, let id, let name):
       let (room, member) = try member(id, in: name)
@@ -77,17 +77,21 @@ extension Router: RoomControl {
       for track in tracks { room.muteForOwner(track, at: now) }
       settle(room, at: now)
     case .link(let names):
-      guard rooms.linkCount + names.count <= RoomLinks.limit else {
+      guard rooms.linkCount(linking: names) <= RoomLinks.limit else {
         throw RoomControlError(.unavailable, "at most \(RoomLinks.limit) names of rooms are linked")
       }
-      if let open = rooms.link(names) {
-        throw RoomControlError(.notPossible, "the room “\(open)” is open: names are linked before anyone joins")
+      if let used = rooms.link(names, waiting: Set(lobby.all.map(\.room))) {
+        throw RoomControlError(
+          .notPossible,
+          "participants are in the room “\(used)” or wait to enter it: names are linked before anyone joins")
       }
     case .unlink(let names):
+      let changes = rooms.changes(unlinking: names)
       if let used = rooms.unlink(names, waiting: Set(lobby.all.map(\.join.room))) {
         throw RoomControlError(
           .notPossible, "participants have come by the name “\(used)”: names are unlinked when they have left")
       }
+      forgetRecordings(of: changes)
     case .startRecording(let order, let name): try start(order, in: try room(named: name))
     case .stopRecording(let kind, let name): try stop(kind, in: try room(named: name))
     }

@@ -38,6 +38,11 @@ extension Router {
     }
   }
 
+  /// Has no reports of recordings of other rooms go to names that are not theirs any more.
+  func forgetRecordings(of names: Set<String>) {
+    for recording in recordings.keys { recordings[recording]?.subtract(names.subtracting([recording.room])) }
+  }
+
   /// A recording that the recorder has begun and not ended.
   struct Recording: Hashable {
     let room: String

@@ -135,7 +135,10 @@ package final class VendorAPIs: APIService {
   }
 
   /// Waits until all events that have been reported so far are in the registry.
-  package func settle() async { await events.settle() }
+  package func settle() async {
+    await events.settle()
+    await linkAPI.links.settle()
+  }
 
   /// Does what is due, such as ending meetings that have been empty for long. Its owner calls it about every second.
   package func handleTimeout() async {

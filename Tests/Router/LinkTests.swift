@@ -8,7 +8,7 @@ import Testing
 @Suite struct LinkTests {
   private func table(_ links: [String]...) -> RoomTable {
     var table = RoomTable()
-    for names in links { #expect(table.link(names) == nil) }
+    for names in links { #expect(table.link(names, waiting: []) == nil) }
     return table
   }
 
@@ -88,6 +88,59 @@ import Testing
     guest.send(.leave(reason: nil))
     world.run(.milliseconds(300))
     #expect(execute(.unlink(["stage"]), in: world) == .success(.done))
+  }
+
+  @Test func reportsOfTheRecorderGoToNoNameThatHasBeenUnlinked() throws {
+    let events = Lock<[RoomEvent]>([])
+    let recorder = RecordingOrder.Kind.file.rawValue
+    let world = try World {
+      $0.attendant = RoomService(names: [recorder]) { _ in }
+      $0.roomEvent = { event in events.withLock { $0.append(event) } }
+    }
+    #expect(execute(.link(["tea", "stage"]), in: world) == .success(.done))
+    let ana = try enter("tea", "ana", "", in: world)
+    let ben = try enter("stage", "ben", "", in: world)
+    func say(_ text: String, stands: Bool) -> [String] {
+      events.withLock { $0 = [] }
+      world.router.send(
+        RoomService.Answer(Array(text.utf8), as: recorder, to: nil, stands: stands, in: "tea"), at: world.now)
+      return events.withLock { events in
+        events.filter { if case .recorder = $0.change { true } else { false } }.map(\.room)
+      }
+    }
+    #expect(say("started a.webm", stands: true) == ["stage", "tea"])
+    ben.send(.leave(reason: nil))
+    world.run(.milliseconds(300))
+    #expect(execute(.unlink(["stage"]), in: world) == .success(.done))
+    #expect(say("started b.webm", stands: true) == ["tea"], "while the room is open")
+    ana.send(.leave(reason: nil))
+    world.run(.milliseconds(300))
+    #expect(world.router.rooms.isEmpty)
+    #expect(say("stopped", stands: false) == ["tea"], "after its end")
+  }
+
+  @Test func roomThatAParticipantWaitsToEnterIsNotLinked() throws {
+    let world = try World { $0.authorization = Self.accounts }
+    let gil = try enter("stage", "gil", "?", in: world)
+    #expect(gil.messages.last == .waiting)
+    #expect(throws: RoomControlError.self) { try execute(.link(["tea", "stage"]), in: world).get() }
+    #expect(execute(.link(["stage", "tea"]), in: world) == .success(.done), "the others come to the room")
+    let ana = try enter("tea", "ana", "1", in: world)
+    #expect(knocks(of: ana) == ["gil"])
+  }
+
+  @Test func linksAreLimitedByTheNamesThatTheyMove() throws {
+    let world = try World()
+    var count = 0
+    while count < RoomLinks.limit - 1 {
+      let new = min(99, RoomLinks.limit - 1 - count)
+      try #require(execute(.link(["tea"] + (count..<count + new).map { "r\($0)" }), in: world) == .success(.done))
+      count += new
+    }
+    #expect(execute(.link(["tea", "last"]), in: world) == .success(.done))
+    #expect(world.router.rooms.linkCount == RoomLinks.limit)
+    #expect(execute(.link(["tea", "r1", "last"]), in: world) == .success(.done), "which are linked already")
+    #expect(throws: RoomControlError.self) { try execute(.link(["tea", "another"]), in: world).get() }
   }
 
   /// Of two back ends, each of which means a room of its own by “standup”.
@@ -198,6 +251,43 @@ import Testing
     #expect(throws: RoomControlError.self) { try remove(by: "1").get() }
     #expect(eve.messages.last == .waiting)
     #expect(remove(by: "2") == .success(.done))
+  }
+
+  @Test(arguments: [false, true])
+  func backEndEndsTheWaitingOfItsOwnAccountOnly(isLinked: Bool) throws {
+    let world = try World { $0.authorization = Self.accounts }
+    if isLinked {
+      #expect(execute(.link(["stage", "tea"]), in: world) == .success(.done))
+      _ = try enter("stage", "mod", "3", in: world)
+    }
+    let own = try enter("tea", "gil", "1?", in: world)
+    let other = try enter("tea", "eve", "2?", in: world)
+    let without = try enter("tea", "zoe", "?", in: world)
+    func close(by key: String) -> Result<RoomAnswer, RoomControlError> {
+      defer { world.run(.milliseconds(100)) }
+      return world.router.execute(RoomRequest(.close(room: "tea"), by: CommandOrigin(.vendorAPI, key)), at: world.now)
+    }
+    #expect(close(by: "1") == .success(.done))
+    #expect(own.messages.last == .ended(.roomClosedByService))
+    #expect(without.messages.last == .ended(.roomClosedByService))
+    #expect(other.messages.last == .waiting)
+    if !isLinked { #expect(throws: RoomControlError.self) { try close(by: "1").get() } }
+    #expect(close(by: "2") == .success(.done))
+    #expect(other.messages.last == .ended(.roomClosedByService))
+  }
+
+  @Test func renewalThatChangesTheAccountChangesTheKnocksThatAreShown() throws {
+    let world = try World { $0.authorization = Self.accounts }
+    _ = try enter("tea", "eve", "2?", in: world)
+    _ = try enter("tea", "ben", "1?", in: world)
+    let ana = try enter("tea", "ana", "", in: world)
+    #expect(knocks(of: ana) == ["eve", "ben"])
+    ana.send(.renew(credential: "1"))
+    world.run(.milliseconds(100))
+    #expect(knocks(of: ana) == ["eve", "ben", "-eve"])
+    ana.send(.renew(credential: ""))
+    world.run(.milliseconds(100))
+    #expect(knocks(of: ana) == ["eve", "ben", "-eve", "eve"])
   }
 
   @Test func moderatorsOfLinkedNamesSeeTheKnocksOfAll() throws {

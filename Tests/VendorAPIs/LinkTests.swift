@@ -269,6 +269,136 @@ import Testing
     #expect(await unlink(apis, "meeting").status == 200, "by which nobody has come")
   }
 
+  @Test func nameWhoseLinkHasExpiredStaysUnlinked() async throws {
+    let store = store()
+    let apis = try apis(store)
+    #expect(await post(apis, #"{"rooms":["tea","stage"]}"#).status == 200)
+    advance(seconds: 180 * Self.day - 1)
+    // The store removes expired entities now, and not again for a minute.
+    await apis.handleTimeout()
+    advance(seconds: 1)
+    #expect(try await unlink(apis, "stage").decoded(Answer.self).names == ["stage"])
+    await apis.handleTimeout()
+    #expect(rooms.target(of: "stage") == "stage")
+  }
+
+  @Test func nameIsUnlinkedByEachSpellingThatIsEqual() async throws {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    let store = store()
+    let apis = try apis(store)
+    #expect(await post(apis, #"{"rooms":["\#(composed)","cake"]}"#).status == 200)
+    #expect(await post(apis, #"{"rooms":["tea","\#(composed)"]}"#).status == 200)
+    #expect(await unlink(apis, decomposed).status == 200)
+    await apis.handleTimeout()
+    #expect(rooms.target(of: composed) == composed)
+    #expect(rooms.target(of: "cake") == "tea")
+    #expect(try await kept(store) == ["cake"])
+    // The use of a name is written to its link, too.
+    #expect(await post(apis, #"{"rooms":["tea","\#(composed)"]}"#).status == 200)
+    advance(seconds: 100 * Self.day)
+    apis.observe(
+      RoomEvent(room: decomposed, epoch: "e", participant: "ana", .joined(Participant(id: "ana", name: "Ana"))))
+    await apis.settle()
+    advance(seconds: 100 * Self.day)
+    await apis.handleTimeout()
+    #expect(try await kept(store) == [String(RoomLink.key(composed).dropFirst(RoomLink.prefix.count))])
+  }
+
+  /// Deletions wait until so many have come.
+  private final class GatedRegistry: RegistryStore {
+    private let inner: any RegistryStore
+    private let needed: Int
+    private let waiting = Lock<[CheckedContinuation<Void, Never>]>([])
+
+    init(_ inner: any RegistryStore, needed: Int) { (self.inner, self.needed) = (inner, needed) }
+
+    /// Deletions that wait.
+    var count: Int { waiting.withLock { $0.count } }
+
+    func open() {
+      for deletion in waiting.withLock({ waiting in
+        defer { waiting = [] }
+        return waiting
+      }) { deletion.resume() }
+    }
+
+    func get(_ key: String) async throws(RegistryError) -> RegistryEntry? { try await inner.get(key) }
+    func put(
+      _ key: String, _ value: [UInt8], ifVersion version: RegistryVersion?, expiry: APITime?
+    ) async throws(RegistryError) -> RegistryVersion {
+      try await inner.put(key, value, ifVersion: version, expiry: expiry)
+    }
+    func delete(_ key: String, ifVersion version: RegistryVersion) async throws(RegistryError) {
+      await withCheckedContinuation { continuation in
+        let isEnough = waiting.withLock { waiting in
+          waiting.append(continuation)
+          return waiting.count == needed
+        }
+        if isEnough { open() }
+      }
+      try await inner.delete(key, ifVersion: version)
+    }
+    func list(prefix: String, after key: String?, limit: Int) async throws(RegistryError) -> [RegistryEntry] {
+      try await inner.list(prefix: prefix, after: key, limit: limit)
+    }
+    func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void) { inner.observe(observer) }
+  }
+
+  private func names(_ numbers: Range<Int>) -> String { numbers.map { "\"r\($0)\"" }.joined(separator: ",") }
+
+  @Test(.timeLimit(.minutes(5))) func namesOfARoomAreUnlinkedInGroups() async throws {
+    let store = GatedRegistry(store(), needed: 99)
+    let apis = try apis(store)
+    #expect(await post(apis, #"{"rooms":["tea",\#(names(0..<99))]}"#).status == 200)
+    #expect(try await unlink(apis, "tea").decoded(Answer.self).names.count == 99)
+    #expect(try await kept(store).isEmpty)
+  }
+
+  @Test func namesOfOneGroupDoNotLeadToEachOther() async throws {
+    let links = Links()
+    let now = APITime(milliseconds: 0)
+    for (name, target) in [("a", "root"), ("b", "root"), ("c", "a"), ("d", "c"), ("e", "b")] {
+      links.set(RoomLink(target: target, used: now), name: name, hasEnded: false)
+    }
+    let removal = links.removal(of: ["root"])
+    #expect(removal.batches.flatMap { $0 } == removal.removed && removal.removed.count == 5)
+    let place = Dictionary(
+      uniqueKeysWithValues: removal.batches.enumerated().flatMap { place, batch in
+        batch.map { ($0, place) }
+      })
+    for (name, target) in [("c", "a"), ("d", "c"), ("e", "b")] {
+      #expect(try #require(place[name]) < #require(place[target]), "\(name)")
+    }
+  }
+
+  @Test(.timeLimit(.minutes(5))) func eventsAndTimersDoNotWaitForAnUnlinking() async throws {
+    let store = GatedRegistry(store(), needed: .max)
+    let configuration = VendorAPIs.Configuration(
+      store: store, access: .open, keys: try .makeTemporary(), clock: clock,
+      execute: { [rooms] in rooms.execute($0) })
+    let api = LinkAPI(APIContext(configuration, rules: AdmissionRules(clock: clock)))
+    store.observe { api.apply($0, to: AdmissionRules(clock: { APITime(milliseconds: 0) })) }
+    let request = RoomRequest(.unlink(["stage"]), by: CommandOrigin(.commandLine, "ana"))
+    #expect(await api.link(["tea", "stage", "meeting"], request) == .success("tea"))
+    advance(seconds: 2 * Self.day)
+    let unlinking = Task { await api.unlink(["stage"], request) }
+    while store.count == 0 { await Task.yield() }
+    await api.handleTimeout()
+    for _ in 0..<3 {
+      await api.observe(
+        RoomEvent(room: "meeting", epoch: "e", participant: "ana", .joined(Participant(id: "ana", name: "Ana"))),
+        at: clock())
+    }
+    #expect(store.count == 1)
+    store.open()
+    #expect(await unlinking.value == .success(["stage"]))
+    await api.links.settle()
+    #expect(!api.links.isBusy)
+    let link = try #require(try await store.get(RoomLink.key("meeting")))
+    #expect(try decodeEntity(RoomLink.self, link.value) == RoomLink(target: "tea", used: clock()))
+    #expect(link.version.number == 4, "written once, after the two links and the deletion")
+  }
+
   @Test(arguments: FaultyRegistry.WriteFault.allCases)
   func unlinkingThatTheRegistryDoesNotKeepIsAnErrorThatARepetitionCompletes(
     fault: FaultyRegistry.WriteFault
@@ -364,6 +494,51 @@ import Testing
     advance(seconds: 60)
     await apis.handleTimeout()
     #expect(rooms.target(of: "stage") == "stage")
+  }
+
+  @Test func repeatedLinkRenewsTheLink() async throws {
+    let store = store()
+    let apis = try apis(store)
+    let body = #"{"rooms":["tea","stage"]}"#
+    #expect(await post(apis, body).status == 200)
+    for days: Int64 in [100, 100, 179] {
+      advance(seconds: days * Self.day)
+      #expect(await post(apis, body).status == 200)
+      await apis.handleTimeout()
+      #expect(try await kept(store) == ["stage"])
+    }
+    // Between the expiry and the removal of the entity.
+    advance(seconds: 180 * Self.day - 1)
+    await apis.handleTimeout()
+    advance(seconds: 1)
+    #expect(await post(apis, body).status == 200)
+    advance(seconds: 60)
+    await apis.handleTimeout()
+    #expect(try await kept(store) == ["stage"])
+    #expect(rooms.target(of: "stage") == "tea")
+  }
+
+  @Test func namesThatAreLinkedWhileTheRoomsDifferFollowTheRegistryLater() async throws {
+    let store = store()
+    let (one, other) = (Rooms(), Rooms())
+    let first = try apis(store, rooms: one)
+    let second = try apis(store, rooms: other)
+    #expect(await post(first, #"{"rooms":["tea","stage"]}"#).status == 200)
+    await second.handleTimeout()
+    #expect(await unlink(first, "stage").status == 200)
+    #expect(await post(first, #"{"rooms":["cake","stage"]}"#).status == 200)
+    // Participants that came by “stage” are in the room.
+    other.entrances.withLock { $0 = ["stage"] }
+    other.open.withLock { $0 = ["tea"] }
+    await second.handleTimeout()
+    #expect(other.target(of: "stage") == "tea")
+    #expect(await post(second, #"{"rooms":["stage","meeting"]}"#).status == 200)
+    #expect(other.target(of: "meeting") == "tea")
+    other.entrances.withLock { $0 = [] }
+    other.open.withLock { $0 = [] }
+    advance(seconds: 60)
+    await second.handleTimeout()
+    #expect(["tea", "stage", "meeting"].map(other.target(of:)) == ["tea", "cake", "cake"])
   }
 
   @Test func roomsFollowLinksThatAnotherWriterChanges() async throws {

@@ -83,6 +83,24 @@ import Testing
     try FileManager.default.removeItem(atPath: path, ifKind: kind)
   }
 
+  @Test(arguments: [false, true]) func expiredValuesAreReportedAlsoWhenTheFileIsWrittenAnew(isCompacted: Bool)
+    async throws
+  {
+    let store = try #require(try open(.file) as? FileRegistry)
+    let changes = Lock<[RegistryChange]>([])
+    store.observe { change in changes.withLock { $0.append(change) } }
+    let expiry = time.withLock { $0 }.adding(seconds: 10)
+    let version = try await store.put("a", bytes("1"), ifVersion: nil, expiry: expiry)
+    time.withLock { $0 = $0.adding(seconds: 10) }
+    if isCompacted { await store.compact() } else { store.removeExpired() }
+    await store.close()  // after what is on its way
+    let last = try #require(changes.withLock { $0.last })
+    #expect(changes.withLock { $0.count } == 2)
+    #expect(last.key == "a" && last.value == nil)
+    #expect(last.version > version)
+    try FileManager.default.removeItem(atPath: path)
+  }
+
   @Test(arguments: Kind.allCases) func oneOfTwoWritersAtTheSameTimeSucceeds(kind: Kind) async throws {
     let store = try open(kind)
     let successes = await withTaskGroup(of: Bool.self) { group in

@@ -221,6 +221,78 @@ import Testing
     #expect(try await storedKeys(calls, "videosdk/").isEmpty)
   }
 
+  private static let day: Int64 = 24 * 60 * 60
+
+  @Test func sessionThatLastsLongerThanItsHistoryIsEndedByTheBackEnd() async throws {
+    let calls = try calls()
+    await happen(calls, "tea", "ana", .joined(Participant(id: "ana", name: "Ana")))
+    let id = try #require(try await calls.sessions("?roomId=tea").data.first).id
+    calls.harness.advance(seconds: 8 * Self.day)
+    await calls.harness.apis.handleTimeout()
+    for target in [#""sessionId":"\#(id)""#, #""roomId":"tea""#] {
+      let removal = try await calls.send(
+        "POST", "/v2/sessions/participants/remove", #"{\#(target),"participantId":"ana"}"#)
+      #expect(removal.status == 200, "\(target): \(removal.text)")
+      let ended = try await calls.call("POST", "/v2/sessions/end", "{\(target)}", as: Session.self)
+      #expect(ended.status == "ended" && ended.id == id && ended.roomId == "tea")
+      #expect(calls.harness.takeCommands().map(\.command) == [.remove("ana", room: "tea"), .close(room: "tea")])
+    }
+    #expect(
+      try await calls.send("POST", "/v2/sessions/end", #"{"sessionId":"\#(id)"}"#, by: .second).status == 404,
+      "another API key's")
+  }
+
+  @Test func listedSessionsOfRoomsThatNoBackEndHasMadeHaveDetails() async throws {
+    let calls = try calls()
+    func visit(days: Int64) async {
+      await happen(calls, "tea", "ana", .joined(Participant(id: "ana", name: "Ana")))
+      calls.harness.advance(seconds: days * Self.day)
+      await happen(calls, "tea", "ana", .left(.left))
+    }
+    func listed() async throws -> Int {
+      let (all, room) = (try await calls.sessions().data, try await calls.sessions("?roomId=tea").data)
+      #expect(all.map(\.id) == room.map(\.id))
+      for session in all {
+        #expect(session.participants.map(\.participantId) == ["ana"])
+        #expect(try await calls.send("GET", "/v2/sessions/\(session.id)").status == 200)
+      }
+      return all.count
+    }
+    await visit(days: 1)
+    calls.harness.advance(seconds: 3 * Self.day)
+    await visit(days: 2)
+    #expect(try await listed() == 2)
+    calls.harness.advance(seconds: 2 * Self.day)
+    await calls.harness.apis.handleTimeout()
+    #expect(try await listed() == 1, "the first has ended 7 days ago")
+    calls.harness.advance(seconds: 4 * Self.day)
+    await calls.harness.apis.handleTimeout()
+    #expect(try await listed() == 1, "the second has begun 8 days ago, and ended 6 days ago")
+  }
+
+  @Test func sessionsBeforeABackEndMadeTheirRoomKeepTheirParticipantsInLists() async throws {
+    let calls = try calls()
+    await happen(calls, "tea", "ana", .joined(Participant(id: "ana", name: "Ana")))
+    await happen(calls, "tea", "ana", .left(.left))
+    let now = calls.harness.time.withLock { $0 }
+    let room = VideoSDKRoom(id: "1", roomID: "tea", apiKey: "vsdk-key", created: now, updated: now)
+    _ = try await Registry(store: calls.harness.store).create(room.key, room)
+    #expect(try await calls.sessions().data.map { $0.participants.map(\.participantId) } == [["ana"]])
+  }
+
+  @Test func lackOfSpaceForHistoryIsLoggedOnceAnHour() async throws {
+    let calls = try calls { $0.unmadeRoomsPerKey = 1 }
+    func lines() -> Int { calls.harness.log.withLock { $0.count { $0.contains("is not kept") } } }
+    for number in 0..<20 {
+      await happen(calls, "room\(number)", "ana", .joined(Participant(id: "ana", name: "Ana")))
+      await happen(calls, "room\(number)", "ana", .left(.left))
+    }
+    #expect(lines() == 1)
+    calls.harness.advance(seconds: 3_600)
+    await happen(calls, "another", "ana", .joined(Participant(id: "ana", name: "Ana")))
+    #expect(lines() == 2)
+  }
+
   @Test func staysBeyondTheLimitDropTheOldest() async throws {
     let calls = try calls { $0.eventsPerParticipant = 2 }
     let room = try await calls.makeRoom().roomId

@@ -20,7 +20,7 @@ protocol SessionVisit: Codable, Sendable {
 /// first join of an empty room until the last participant has left.
 ///
 /// The history is bounded: a room keeps its last `APISettings.sessionsPerRoom` sessions, and each of them for
-/// `APISettings.historySeconds`. A server that ends without an end of its sessions leaves them open in the registry. They have ended
+/// `APISettings.historySeconds`, or less of either. A server that ends without an end of its sessions leaves them open in the registry. They have ended
 /// with the last thing that is known of their participants.
 struct SessionHistory<Visit: SessionVisit>: Sendable {
   let context: APIContext
@@ -158,7 +158,7 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
   private func complete(
     _ list: [RoomSessions.Session], of place: String, live: String?
   ) async throws(RegistryError) -> [RoomSessions.Session] {
-    let oldest = context.clock().adding(seconds: -context.settings.historySeconds)
+    let oldest = context.clock().adding(seconds: -seconds)
     var sessions = list.filter { $0.end.map { $0 > oldest } ?? true }
     for index in sessions.indices where sessions[index].end == nil && sessions[index].id != live {
       // A former process has left it open.
@@ -168,9 +168,11 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
   }
 
   /// The sessions of all rooms whose places begin with a text, oldest first for each room.
-  /// - Parameter live: gives the session that is on in a room, by the room's place.
+  /// - Parameters:
+  ///   - live: gives the session that is on in a room, by the room's place.
+  ///   - history: gives the history of a room that keeps less than this one, by the room's place.
   func sessions(
-    ofPlaces beginning: String, live: (_ place: String) -> String?
+    ofPlaces beginning: String, live: (_ place: String) -> String?, history: (_ place: String) -> Self? = { _ in nil }
   ) async throws(RegistryError) -> [(place: String, session: RoomSessions.Session)] {
     var found: [(place: String, session: RoomSessions.Session)] = []
     var last: String?
@@ -179,7 +181,8 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
         RoomSessions.self, prefix: sessionsKey(beginning), after: last, limit: 200)
       for (key, list) in page {
         let place = String(key.dropFirst(sessionsKey("").count))
-        found += try await complete(list.sessions, of: place, live: live(place)).map { (place, $0) }
+        let own = history(place) ?? self
+        found += try await own.complete(list.sessions, of: place, live: live(place)).map { (place, $0) }
       }
       last = page.count == 200 ? page.last?.key : nil
     } while last != nil

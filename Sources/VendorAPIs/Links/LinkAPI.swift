@@ -101,7 +101,7 @@ struct LinkAPI: VendorService {
 
   // MARK: Linking
 
-  /// Links names and keeps the links. Repeating a link changes nothing.
+  /// Links names and keeps the links. Repeating a link renews it.
   /// - Parameter request: the command, with its origin.
   /// - Returns: the room in which the participants of all names meet.
   func link(_ names: [String], _ request: RoomRequest) async -> Result<String, RoomControlError> {
@@ -112,6 +112,7 @@ struct LinkAPI: VendorService {
   }
 
   private func record(_ names: [String], _ request: RoomRequest) async throws(RoomControlError) -> String {
+    do throws(RegistryError) { try await renew(names) } catch { throw Self.unavailable(error) }
     let (additions, count) = links.additions(linking: names)
     let (target, changes) = links.outlook(linking: names)
     guard !additions.isEmpty || !changes.isEmpty else { return target }
@@ -156,6 +157,17 @@ struct LinkAPI: VendorService {
     return links.outlook(linking: names).target
   }
 
+  /// A repeated request to link keeps links as a join does.
+  private func renew(_ names: [String]) async throws(RegistryError) {
+    let now = context.clock()
+    for case let (name, root)? in names.filter({ links.isUseNews($0, at: now) }).map(links.stored) {
+      guard try await redirect(name, to: root, used: now) == nil else { continue }
+      // It has expired, and the rooms do not know it yet.
+      _ = try await context.registry.create(
+        RoomLink.key(name), RoomLink(target: root, used: now), expiry: expiry(at: now))
+    }
+  }
+
   private func expiry(at now: APITime) -> APITime { now.adding(seconds: context.settings.linkSeconds) }
 
   // MARK: Unlinking
@@ -178,8 +190,14 @@ struct LinkAPI: VendorService {
     if case .failure(let error) = await context.execute(request: request) { throw error }
     links.unmade(names)
     do throws(RegistryError) {
-      for (name, target) in removal.redirected { try await redirect(name, to: target) }
-      for name in removal.removed { try await context.registry.delete(RoomLink.key(name)) }
+      for start in stride(from: 0, to: removal.redirected.count, by: Links.Removal.batchSize) {
+        try await together(removal.redirected[start...].prefix(Links.Removal.batchSize)) {
+          (link) throws(RegistryError) in try await redirect(link.name, to: link.target)
+        }
+      }
+      for batch in removal.batches {
+        try await together(batch) { (name) throws(RegistryError) in try await forget(name) }
+      }
     } catch {
       await follow()
       throw Self.unavailable(error)
@@ -187,7 +205,34 @@ struct LinkAPI: VendorService {
     return changes.union(removal.removed).sorted()
   }
 
-  private func redirect(_ name: String, to target: String, used: APITime? = nil) async throws(RegistryError) {
+  /// Carries out writes of several entities at the same time, because a store may be far away, or writes them to the disk together.
+  /// - Throws: one of the errors, after all writes have ended.
+  private func together<Item: Sendable>(
+    _ items: some Collection<Item>, _ write: @escaping @Sendable (Item) async throws(RegistryError) -> Void
+  ) async throws(RegistryError) {
+    let failure = await withTaskGroup(of: RegistryError?.self) { group in
+      for item in items {
+        group.addTask {
+          do throws(RegistryError) { try await write(item) } catch { return error }
+          return nil
+        }
+      }
+      return await group.reduce(nil) { $0 ?? $1 }
+    }
+    if let failure { throw failure }
+  }
+
+  private func forget(_ name: String) async throws(RegistryError) {
+    let key = RoomLink.key(name)
+    try await context.registry.delete(key)
+    // The store reports no change of an entity that had expired.
+    if try await context.registry.store.get(key) == nil { links.set(nil, name: name, hasEnded: false) }
+  }
+
+  @discardableResult
+  private func redirect(
+    _ name: String, to target: String, used: APITime? = nil
+  ) async throws(RegistryError) -> RoomLink? {
     try await context.registry.update(
       RoomLink.self, RoomLink.key(name), expiry: { expiry(at: $0.used) }, refusing: { $0 }
     ) { (link: inout RoomLink) throws(RegistryError) in
@@ -236,16 +281,21 @@ struct LinkAPI: VendorService {
   }
 
   func observe(_ event: RoomEvent, at now: APITime) async {
-    guard case .joined = event.change, links.isUseNews(event.room, at: now) else { return }
-    await links.serially {
-      guard let target = links.root(ofLinked: event.room) else { return }
-      do throws(RegistryError) { try await redirect(event.room, to: target, used: now) } catch {
+    guard case .joined = event.change, links.beginRenewal(event.room, at: now) else { return }
+    // Other events do not wait for the operations on links.
+    links.begin {
+      defer { links.endRenewal(event.room) }
+      guard let (name, root) = links.stored(event.room) else { return }
+      do throws(RegistryError) { try await redirect(name, to: root, used: now) } catch {
         context.log("the use of a linked name is not recorded: \(error)")
       }
     }
   }
 
-  func handleTimeout() async { await reconcile() }
+  /// While an operation is under way, the rooms follow the registry at one of the next calls: the timers of other vendors must not wait.
+  func handleTimeout() async {
+    if !links.isBusy { await reconcile() }
+  }
 
   // MARK: The registry
 

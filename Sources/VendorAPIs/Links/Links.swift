@@ -20,6 +20,11 @@ final class Links: Sendable {
     /// Names that lead to their room by one that is unlinked: they lead there at once.
     var redirected: [(name: String, target: String)] = []
     var removed: [String] = []
+    /// `removed` in groups that can be removed at the same time: no name of a group leads to another one of it.
+    var batches: [[String]] = []
+
+    /// Names that are removed at the same time at most.
+    static let batchSize = 200
   }
 
   private struct State {
@@ -35,6 +40,13 @@ final class Links: Sendable {
     var ended: [String: APITime?] = [:]
     /// Ends when the last operation has ended.
     var last: Task<Void, Never>?
+    /// Operations that have begun and not ended.
+    var operations = 0
+    /// Linked names whose last use is being written.
+    var renewing: Set<String> = []
+
+    /// A linked name as the registry has it: the key of its entity has these bytes, while equal texts may have others.
+    func spelling(of name: String) -> String? { stored.index(forKey: name).map { stored[$0].key } }
 
     /// Follows links in the registry. Two writers may have linked two names to each other: the first in the alphabet counts.
     func root(of name: String) -> String {
@@ -47,7 +59,28 @@ final class Links: Sendable {
       return root
     }
 
+    func isUseNews(_ name: String, at now: APITime) -> Bool {
+      stored[name].map { $0.used.adding(seconds: 24 * 60 * 60) <= now } ?? false
+    }
+
+    /// Divides names that are in the order of their removal.
+    func batches(of names: [String]) -> [[String]] {
+      var batches: [[String]] = []
+      var targets: Set<String> = []
+      for name in names {
+        if batches.isEmpty || batches[batches.count - 1].count == Removal.batchSize || targets.contains(name) {
+          batches.append([])
+          targets = []
+        }
+        batches[batches.count - 1].append(name)
+        if let target = stored[name]?.target { targets.insert(target) }
+      }
+      return batches
+    }
+
     mutating func set(_ link: RoomLink?, name: String) {
+      // Equal texts of other bytes are one name.
+      let name = spelling(of: name) ?? name
       let before = stored[name]?.target
       stored[name] = link
       guard link?.target != before else { return }
@@ -66,17 +99,31 @@ final class Links: Sendable {
 
   /// Carries out one operation after the other: the order in which links are made decides where participants meet.
   func serially<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
-    let task = state.withLock { state in
+    await begin(body).value
+  }
+
+  /// As `serially`, without waiting for it.
+  @discardableResult
+  func begin<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
+    state.withLock { state in
       let before = state.last
+      state.operations += 1
       let task = Task {
         await before?.value
-        return await body()
+        let value = await body()
+        self.state.withLock { $0.operations -= 1 }
+        return value
       }
       state.last = Task { _ = await task.value }
       return task
     }
-    return await task.value
   }
+
+  /// Whether an operation is under way or waits.
+  var isBusy: Bool { state.withLock { $0.operations > 0 } }
+
+  /// Waits until all operations that have begun so far have ended.
+  func settle() async { await state.withLock { $0.last }?.value }
 
   // MARK: The registry
 
@@ -122,7 +169,7 @@ final class Links: Sendable {
         }
         removal.removed += found.dropFirst().reversed()
       }
-      for name in names where state.stored[name] != nil && removed.insert(name).inserted {
+      for name in names.compactMap(state.spelling(of:)) where removed.insert(name).inserted {
         removal.removed.append(name)
       }
       for name in removal.removed {
@@ -131,18 +178,24 @@ final class Links: Sendable {
           removal.redirected.append((source, root))
         }
       }
+      removal.batches = state.batches(of: removal.removed)
       return removal
     }
   }
 
   /// Whether the last time that a linked name was used should be written, `now` being another day.
-  func isUseNews(_ name: String, at now: APITime) -> Bool {
-    state.withLock { $0.stored[name].map { $0.used.adding(seconds: 24 * 60 * 60) <= now } ?? false }
+  func isUseNews(_ name: String, at now: APITime) -> Bool { state.withLock { $0.isUseNews(name, at: now) } }
+
+  /// As `isUseNews`, for one caller at a time, which writes it and calls `endRenewal`.
+  func beginRenewal(_ name: String, at now: APITime) -> Bool {
+    state.withLock { state in state.isUseNews(name, at: now) && state.renewing.insert(name).inserted }
   }
 
-  /// The room to which a linked name leads; nil: it is not linked.
-  func root(ofLinked name: String) -> String? {
-    state.withLock { state in state.stored[name] == nil ? nil : state.root(of: name) }
+  func endRenewal(_ name: String) { state.withLock { _ = $0.renewing.remove(name) } }
+
+  /// A linked name as the registry has it, and the room to which it leads; nil: it is not linked.
+  func stored(_ name: String) -> (name: String, root: String)? {
+    state.withLock { state in state.spelling(of: name).map { ($0, state.root(of: $0)) } }
   }
 
   // MARK: The rooms
@@ -154,13 +207,9 @@ final class Links: Sendable {
 
   func changes(unlinking names: [String]) -> Set<String> { state.withLock { $0.made.changes(unlinking: names) } }
 
-  /// The rooms have linked names.
-  func made(_ names: [String]) {
-    state.withLock { state in
-      state.made.link(names)
-      for name in names { state.waiting[name] = nil }
-    }
-  }
+  /// The rooms have linked names. `steps` finds out whether they are as the registry says: the rooms may have led one of the names
+  /// elsewhere until now.
+  func made(_ names: [String]) { state.withLock { $0.made.link(names) } }
 
   /// The rooms have unlinked names, which differ from the registry until it has them, too.
   func unmade(_ names: [String]) {

@@ -121,19 +121,22 @@ package final class FileRegistry: RegistryStore {
   /// In memory; the file loses them when it is written anew.
   package func removeExpired() {
     let now = clock()
-    queue.async { [self] in
-      let (expired, observers) = state.withLock { state in
-        let expired = state.values.filter { $0.value.expiry.map { $0 <= now } ?? false }
-        for key in expired.keys {
-          state.values[key] = nil
-          state.keys.remove(key)
-        }
-        return (expired, state.observers)
+    queue.async { [self] in dropExpired(at: now) }
+  }
+
+  /// On the queue.
+  private func dropExpired(at now: APITime) {
+    let (expired, observers) = state.withLock { state in
+      let expired = state.values.filter { $0.value.expiry.map { $0 <= now } ?? false }
+      for key in expired.keys {
+        state.values[key] = nil
+        state.keys.remove(key)
       }
-      for (key, stored) in expired {
-        let change = RegistryChange(key: key, value: nil, version: RegistryVersion(number: stored.version.number + 1))
-        for observer in observers { observer(change) }
-      }
+      return (expired, state.observers)
+    }
+    for (key, stored) in expired {
+      let change = RegistryChange(key: key, value: nil, version: RegistryVersion(number: stored.version.number + 1))
+      for observer in observers { observer(change) }
     }
   }
 
@@ -240,13 +243,8 @@ package final class FileRegistry: RegistryStore {
   }
 
   private func compact(_ file: RegistryFile, at now: APITime) {
-    let values = state.withLock { state in
-      for (key, stored) in state.values where stored.expiry.map({ $0 <= now }) ?? false {
-        state.values[key] = nil
-        state.keys.remove(key)
-      }
-      return state.values
-    }
+    dropExpired(at: now)
+    let values = state.withLock { $0.values }
     var lines: [UInt8] = []
     for (key, stored) in values.sorted(by: { $0.value.version < $1.value.version }) {
       let line = Line(

@@ -85,6 +85,19 @@ struct VideoSDKSessionPlace: Codable, Sendable, Equatable {
   /// Begins those of its rooms that no back end has made, apart from the others so that they can be counted. No encoded name is “+”.
   static func beginning(unmadeOf apiKey: String) -> String { beginning(apiKey: apiKey) + "+/" }
 
+  /// - Parameter place: as `place`.
+  init?(_ place: String) {
+    let parts = place.split(separator: "/")
+    guard let key = parts.first.flatMap({ PercentEncoding.decode($0) }),
+      let room = parts.last.flatMap({ PercentEncoding.decode($0) }), (2...3).contains(parts.count)
+    else { return nil }
+    self.init(roomID: room, apiKey: key, unmade: parts.count == 3 ? true : nil)
+  }
+
+  init(roomID: String, apiKey: String, unmade: Bool? = nil) {
+    (self.roomID, self.apiKey, self.unmade) = (roomID, apiKey, unmade)
+  }
+
   var isUnmade: Bool { unmade == true }
 
   /// The room in the keys of its history.

@@ -69,8 +69,11 @@ extension VideoSDKAPI {
       let prefix = history.sessionsKey(VideoSDKSessionPlace.beginning(unmadeOf: place.apiKey))
       guard try await context.registry.store.count(prefix: prefix, limit: limit) >= limit else { return true }
     } catch { return true }
-    context.log(
-      "the history of room \(LogText(place.roomID)) is not kept: of rooms that no back end has made, \(limit) are")
+    if live.mayReportLack(of: place.apiKey, at: context.clock()) {
+      context.log(
+        "the history of room \(LogText(place.roomID)) is not kept: of rooms that no back end has made, \(limit) are "
+          + "for each API key (said once an hour)")
+    }
     return false
   }
 
@@ -101,7 +104,15 @@ extension VideoSDKAPI {
     guard isLast else { return }
     // The recorder may have said nothing to a back end's request.
     live.withRecording(event.room) { if $0?.key == nil { $0 = nil } }
-    if current.isRecorded { await history.end(current.session, of: place.place, at: now) }
+    guard current.isRecorded else { return }
+    await history.end(current.session, of: place.place, at: now)
+    // It is found by its id for as long as it is listed.
+    await history.record { () throws(RegistryError) in
+      try await context.registry.update(
+        VideoSDKSessionPlace.self, VideoSDKSessionPlace.key(session: current.session),
+        expiry: { _ in history.expiry(at: now) }, refusing: { $0 }
+      ) { (_: inout VideoSDKSessionPlace) throws(RegistryError) in true }
+    }
   }
 
   /// Starts what starts with each session of the room.

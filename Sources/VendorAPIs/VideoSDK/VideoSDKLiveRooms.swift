@@ -36,6 +36,8 @@ final class VideoSDKLiveRooms: Sendable {
     var live: [String: Live] = [:]
     var recordings: [String: Recording] = [:]
     var keys: [(apiKey: String, key: VerificationKey)] = []
+    /// By API keys: when the log last said that no more history is kept.
+    var reportedLacks: [String: APITime] = [:]
   }
 
   private let state = Lock(State())
@@ -69,16 +71,30 @@ final class VideoSDKLiveRooms: Sendable {
     state.withLock { body(&$0.live[roomID]) }
   }
 
-  /// Rooms with a session that has reached the room's limit, and whether the room is disabled then.
-  func dueToClose(at now: APITime) -> [(roomID: String, disables: Bool)] {
+  /// The room of an API key in which a session is on.
+  func roomID(ofSession id: String, _ apiKey: String) -> String? {
+    state.withLock { state in state.live.first { $0.value.session == id && $0.value.apiKey == apiKey }?.key }
+  }
+
+  /// Rooms with a session that has reached the room's limit, their API keys, and whether the room is disabled then.
+  func dueToClose(at now: APITime) -> [(roomID: String, apiKey: String, disables: Bool)] {
     state.withLock { state in
       state.live.compactMap { roomID, live in
-        guard let close = state.rooms[roomID]?.autoClose, let type = close.type,
+        guard let room = state.rooms[roomID], let close = room.autoClose, let type = close.type,
           live.start.adding(seconds: Int64(close.duration ?? 480) * 60) <= now
         else { return nil }
-        return (roomID, type == "session-end-and-deactivate")
+        return (roomID, room.apiKey, type == "session-end-and-deactivate")
       }
       .sorted { $0.0 < $1.0 }
+    }
+  }
+
+  /// Whether the log says that no more history is kept of rooms of an API key: once an hour, because apps name rooms as they like.
+  func mayReportLack(of apiKey: String, at now: APITime) -> Bool {
+    state.withLock { state in
+      guard state.reportedLacks[apiKey].map({ $0.adding(seconds: 60 * 60) <= now }) ?? true else { return false }
+      state.reportedLacks[apiKey] = now
+      return true
     }
   }
 

@@ -78,12 +78,13 @@ extension VideoSDKAPI {
 
   /// Ends sessions that have reached the limit of their rooms.
   func handleTimeout() async {
-    for (roomID, disables) in live.dueToClose(at: context.clock()) {
+    // In the name of the room's API key, whose participants may wait to enter it.
+    for (roomID, apiKey, disables) in live.dueToClose(at: context.clock()) {
       let room = try? await context.registry.read(VideoSDKRoom.self, VideoSDKRoom.key(roomID))?.value
       if disables, let room {
-        _ = try? await disable(room, subject: "koine")
+        _ = try? await disable(room, subject: apiKey)
       } else {
-        await context.execute(.close(room: roomID), for: "koine", reason: "autoCloseConfig")
+        await context.execute(.close(room: roomID), for: apiKey, reason: "autoCloseConfig")
       }
     }
   }

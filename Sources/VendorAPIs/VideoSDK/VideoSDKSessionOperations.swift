@@ -18,15 +18,19 @@ extension VideoSDKAPI {
     live.live(roomID).flatMap { $0.apiKey == apiKey ? $0.session : nil }
   }
 
+  private func storedPlace(ofSession id: String) async throws(VideoSDKError) -> VideoSDKSessionPlace? {
+    try await stored { () throws(RegistryError) in
+      try await context.registry.read(VideoSDKSessionPlace.self, VideoSDKSessionPlace.key(session: id))?.value
+    }
+  }
+
   private func find(
     _ id: String, of caller: VideoSDKCaller
   ) async throws(VideoSDKError) -> (session: RoomSessions.Session, place: VideoSDKSessionPlace) {
-    let place = try await stored { () throws(RegistryError) in
-      try await context.registry.read(VideoSDKSessionPlace.self, VideoSDKSessionPlace.key(session: id))?.value
-    }
+    let place = try await storedPlace(ofSession: id)
     guard let place, place.apiKey == caller.apiKey else { throw VideoSDKError(404, "Session not found") }
     let sessions = try await stored { () throws(RegistryError) in
-      try await history.sessions(of: place.place, live: liveSession(place.roomID, place.apiKey))
+      try await history(of: place).sessions(of: place.place, live: liveSession(place.roomID, place.apiKey))
     }
     guard let session = sessions.first(where: { $0.id == id }) else { throw VideoSDKError(404, "Session not found") }
     return (session, place)
@@ -68,16 +72,18 @@ extension VideoSDKAPI {
     }
     // The user of an API key is the key itself.
     let isOwn = request.parameter("userId").map { $0 == caller.apiKey } ?? true
-    let places =
-      roomID.map { place(of: $0, caller.apiKey).place } ?? VideoSDKSessionPlace.beginning(apiKey: caller.apiKey)
     typealias Kept = (place: String, session: RoomSessions.Session)
     let kept = try await stored { [roomID] () throws(RegistryError) -> [Kept] in
-      guard roomID == nil else {
-        let live = roomID.flatMap { liveSession($0, caller.apiKey) }
-        return try await history.sessions(of: places, live: live).map { (places, $0) }
+      if let roomID {
+        let place = place(of: roomID, caller.apiKey)
+        let sessions = try await history(of: place).sessions(
+          of: place.place, live: liveSession(roomID, caller.apiKey))
+        return sessions.map { (place.place, $0) }
       }
-      return try await history.sessions(ofPlaces: places) { place in
-        Self.room(ofPlace: place).flatMap { liveSession($0, caller.apiKey) }
+      return try await history.sessions(ofPlaces: VideoSDKSessionPlace.beginning(apiKey: caller.apiKey)) { place in
+        VideoSDKSessionPlace(place).flatMap { liveSession($0.roomID, caller.apiKey) }
+      } history: { place in
+        VideoSDKSessionPlace(place).map { history(of: $0) }
       }
     }
     let found = kept.filter { entry in
@@ -88,14 +94,10 @@ extension VideoSDKAPI {
     let (info, shown) = try page(newestFirst, request)
     var answers: [VideoSDKSessionAnswer] = []
     for (path, session) in shown {
-      let place = place(of: Self.room(ofPlace: path) ?? "", caller.apiKey)
+      guard let place = VideoSDKSessionPlace(path) else { continue }
       answers.append(answer(session, in: place, try await visits(session.id, in: place), request))
     }
     return VideoSDKPage(pageInfo: info, data: answers)
-  }
-
-  private static func room(ofPlace place: String) -> String? {
-    place.split(separator: "/").last.flatMap { PercentEncoding.decode($0) }
   }
 
   /// The session with a page of its participants.
@@ -127,6 +129,8 @@ extension VideoSDKAPI {
     _ request: VideoSDKRequest, _ caller: VideoSDKCaller, missing status: Int = 404
   ) async throws(VideoSDKError) -> (roomID: String, session: String) {
     if let id = request.sessionId, request.roomId == nil {
+      // What is kept of a session that is on may have expired.
+      if let roomID = live.roomID(ofSession: id, caller.apiKey) { return (roomID, id) }
       let (session, place) = try await find(id, of: caller)
       guard session.end == nil else { throw VideoSDKError(status, "Session has ended") }
       return (place.roomID, session.id)
@@ -149,9 +153,10 @@ extension VideoSDKAPI {
     let (roomID, id) = try await ongoing(body, caller)
     let ongoing = live.live(roomID).flatMap { $0.session == id ? $0 : nil }
     var (session, place): (RoomSessions.Session, VideoSDKSessionPlace)
-    if let ongoing, !ongoing.isRecorded {
+    if let ongoing {
       session = RoomSessions.Session(id: id, start: ongoing.start)
-      place = self.place(of: roomID, caller.apiKey)
+      // The registry must not prevent the end.
+      place = (try? await storedPlace(ofSession: id)) ?? self.place(of: roomID, caller.apiKey)
     } else {
       (session, place) = try await find(id, of: caller)
     }
