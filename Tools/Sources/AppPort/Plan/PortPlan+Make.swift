@@ -26,18 +26,22 @@ extension PortPlan {
       Missing(symbol: $0.type, instead: "by " + $0.chain.joined(separator: ", "), places: $0.places)
     }
     mechanical = Self.mechanical(outcomes, topics)
+    // By the table, or by the style's reader.
+    let lost = context.model.readings.values.reduce(into: [String: String]()) { found, reading in
+      if case .lost(let symbol, let instead) = reading { found[symbol] = instead }
+    }
     let declared = layer.renamed.compactMap { callClass.app.declarations[$0] }.sorted { $0.location < $1.location }
     declarations = declared.map { ($0.symbol.name, $0.location) }
     questions = PortQuestions(answers, target: "the " + target.title).all(
       renamed: declared.map(\.symbol.name), prefix: prefix, meanings: meanings, found: found,
-      isLost: { context.table.instead(of: $0) != nil }, topic: topics.topic)
+      isLost: { lost[$0] != nil || context.table.instead(of: $0) != nil }, topic: topics.topic)
     let missing = { (shares: Set<Share>, reason: (String) -> String) in
       Dictionary(grouping: outcomes.filter { $0.cause != nil && shares.contains($0.share) }) { $0.cause ?? "" }
         .map { Missing(symbol: $0, instead: reason($0), places: $1.map(\.site.location).sorted()) }
         .sorted { ($0.places.count, $1.symbol) > ($1.places.count, $0.symbol) }
     }
     let callbacks = found.callbacks.map { Missing(symbol: $0.symbol, instead: $0.instead, places: [$0.place]) }
-    noWord = missing([.dropped]) { context.table.instead(of: $0) ?? "left out, as answered" } + callbacks
+    noWord = missing([.dropped]) { lost[$0] ?? context.table.instead(of: $0) ?? "left out, as answered" } + callbacks
     byHand = missing([.warned]) { _ in "" }
     self.files = files.map { name, text in (name, text.split(separator: "\n", omittingEmptySubsequences: false).count) }
     let ids = Set(questions.map(\.id))
