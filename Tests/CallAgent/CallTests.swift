@@ -149,6 +149,11 @@ struct CallTests {
     renderer.dispose()
     renderer.dispose()
     let again = try VideoStreamRenderer(remoteVideoStream: stream)
+    again.delegate = benHears
+    #expect(!benHears.words.contains("renderer failed"))
+    _ = try again.createView()
+    await telephone.run(.milliseconds(10))
+    #expect(benHears.words.last == "renderer failed", "the video is not sent any more")
     again.dispose()
     let seen = previewView.framesRendered
     await telephone.run(.milliseconds(500))

@@ -76,7 +76,8 @@ struct CredentialTests {
     manualClock.move(200)
     manualClock.move(0)
     #expect(asked.withLock { $0 } == 2, "a short-lived one is renewed at half its life")
-    credential.cancel()
+    let cancellable: any Cancellable = credential
+    cancellable.cancel()
     manualClock.move(10_000)
     #expect(asked.withLock { $0 } == 2)
     let failure = Lock<NSError?>(nil)
@@ -160,7 +161,7 @@ struct CredentialTests {
     #expect(info.incomingWithVideo)
     #expect(info.from.rawId == "8:acs:ben")
     #expect(info.to.rawId == "8:acs:ana")
-    #expect(info.eventType == .incomingGroupCall)
+    #expect(info.eventType == PushNotificationEventType.incomingGroupCall)
     let codes = Lock<[Int]>([])
     let note = { (error: (any Error)?) in codes.withLock { $0.append((error as NSError?)?.code ?? 0) } }
     ana.handlePush(notification: info, completionHandler: note)
@@ -212,9 +213,11 @@ struct CredentialTests {
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, benHears) = try await telephone.agent("ben")
     let heard = Lock<[String]>([])
-    ben.events.onIncomingCall = { incoming in
+    let benEvents: CallAgentEvents = ben.events
+    benEvents.onIncomingCall = { (incoming: CommonIncomingCall) in
       heard.withLock { $0.append("rings") }
-      incoming.events.onCallEnded = { _ in heard.withLock { $0.append("over") } }
+      let events: IncomingCallEvents = incoming.events
+      events.onCallEnded = { _ in heard.withLock { $0.append("over") } }
       incoming.accept(options: AcceptCallOptions()) { benHears.take($0, $1) }
     }
     ana.events.onCallsUpdated = { args in heard.withLock { $0.append("calls \(args.addedCalls.count)") } }
@@ -230,5 +233,75 @@ struct CredentialTests {
     anaHears.call?.hangUp(options: nil) { _ in }
     await telephone.run(.seconds(1))
     #expect(heard.withLock { $0 }.suffix(2) == ["connected", "calls 0"])
+  }
+
+  @Test func eventClosuresOfACallReceiveItsChanges() async throws {
+    let telephone = try Telephone()
+    let (ana, anaHears) = try await telephone.agent("ana")
+    let (ben, benHears) = try await telephone.agent("ben")
+    let commonAgent: CommonCallAgent = ana
+    #expect(commonAgent.type == CommunicationCallType.call)
+    let heard = Lock<[String]>([])
+    let note = { (word: String) in heard.withLock { $0.append(word) } }
+    /// The words since the last call.
+    func take() -> [String] {
+      heard.withLock { heard in
+        defer { heard = [] }
+        return heard
+      }
+    }
+    ana.startCall(participants: [identity("ben")]) { (call: CommonCall?, error) in
+      anaHears.take(call, error)
+      guard let call else { return }
+      let events: CallEvents = call.events
+      events.onIdChanged = { _ in note("id") }
+      events.onRemoteParticipantsUpdated = { args in
+        for participant in args.addedParticipants { note("+\(participant.identifier.rawId)") }
+        for participant in args.removedParticipants { note("-\(participant.identifier.rawId)") }
+      }
+      events.onTotalParticipantCountChanged = { _ in note("count \(anaHears.call?.totalParticipantCount ?? -1)") }
+      events.onStartTimeUpdated = { _ in note("start") }
+      events.onOutgoingAudioStateChanged = { _ in note("microphone \(anaHears.call?.isOutgoingAudioMuted == false)") }
+      events.onIsMutedChanged = { _ in note("muted \(anaHears.call?.isMuted == true)") }
+      events.onIncomingAudioStateChanged = { _ in
+        note("loudspeaker \(anaHears.call?.isIncomingAudioMuted == false)")
+      }
+      events.onMutedByOthers = { _ in note("muted by others") }
+      events.onLocalVideoStreamsUpdated = { args in
+        note("video +\(args.addedStreams.count) -\(args.removedStreams.count)")
+      }
+    }
+    await telephone.run(.milliseconds(200))
+    benHears.incoming?.accept(options: AcceptCallOptions()) { benHears.take($0, $1) }
+    await telephone.run(.seconds(1))
+    let call = try #require(anaHears.call)
+    let id = call.id
+    let connected = take()
+    #expect(connected.filter { $0 == "+8:acs:ben" || $0 == "start" }.sorted() == ["+8:acs:ben", "start"])
+    #expect(connected.last { $0.hasPrefix("count") } == "count 2")
+    call.mute { _ in }
+    await telephone.run(.milliseconds(200))
+    #expect(take() == ["muted true", "microphone false"])
+    call.unmute { _ in }
+    await telephone.run(.milliseconds(200))
+    #expect(take() == ["muted false", "microphone true"])
+    call.muteIncomingAudio { _ in }
+    call.unmuteIncomingAudio { _ in }
+    await telephone.run(.milliseconds(200))
+    #expect(take() == ["loudspeaker false", "loudspeaker true"])
+    let camera = try await telephone.camera()
+    call.startVideo(stream: camera) { _ in }
+    await telephone.run(.milliseconds(200))
+    call.stopVideo(stream: camera) { _ in }
+    await telephone.run(.milliseconds(200))
+    #expect(take() == ["video +1 -0", "video +0 -1"])
+    benHears.call?.muteAllRemoteParticipants { _ in }
+    await telephone.run(.milliseconds(300))
+    #expect(take().sorted() == ["microphone false", "muted by others", "muted true"])
+    benHears.call?.hangUp(options: nil) { _ in }
+    await telephone.run(.seconds(1))
+    #expect(take().contains("-8:acs:ben"))
+    #expect(call.id == id)
+    withExtendedLifetime(ben) {}
   }
 }

@@ -215,6 +215,12 @@ struct ErrorTests {
     }
     await telephone.run(.milliseconds(500))
     #expect(joined.remoteParticipants.map(\.displayName) == ["Ana"])
+
+    let (eva, evaHears) = try await telephone.agent("eva")
+    eva.join(with: GroupCallLocator(groupId: group)) { evaHears.take($0, $1) }
+    await telephone.run(.milliseconds(500))
+    #expect(Set(try #require(evaHears.call).remoteParticipants.map(\.displayName)) == ["Ana", "ben"])
+    #expect(joined.remoteParticipants.count == 2)
     withExtendedLifetime(anaHears) {}
   }
 

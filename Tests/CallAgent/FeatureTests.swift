@@ -41,10 +41,21 @@ struct FeatureTests {
     hands.lowerHands(participants: [identity("eva")]) { _ in }
     await group.telephone.run(.milliseconds(300))
     #expect(hands.raisedHands.map(\.identifier.rawId) == ["8:acs:ben"])
+    try group.call(2).feature(Features.raisedHands).raiseHand { _ in }
+    await group.telephone.run(.milliseconds(300))
+    let raised: [RaisedHand] = hands.raisedHands
+    #expect(raised.map(\.identifier.rawId) == ["8:acs:ben", "8:acs:eva"])
+    try group.call(2).feature(Features.raisedHands).lowerHand { _ in }
+    await group.telephone.run(.milliseconds(300))
+    #expect(hands.raisedHands.map(\.identifier.rawId) == ["8:acs:ben"])
     hands.lowerAllHands { _ in }
     await group.telephone.run(.milliseconds(300))
     #expect(hands.raisedHands.isEmpty)
-    #expect(hears.words == ["hand 8:acs:eva", "hand 8:acs:ben", "no hand 8:acs:eva", "no hand 8:acs:ben"])
+    #expect(
+      hears.words == [
+        "hand 8:acs:eva", "hand 8:acs:ben", "no hand 8:acs:eva", "hand 8:acs:eva", "no hand 8:acs:eva",
+        "no hand 8:acs:ben",
+      ])
   }
 
   @Test func spotlightListsNamedParticipants() async throws {
@@ -54,7 +65,8 @@ struct FeatureTests {
     light.delegate = hears
     try group.call(0).feature(Features.spotlight).spotlight(identifiers: [identity("ana"), identity("ben")]) { _ in }
     await group.telephone.run(.milliseconds(300))
-    #expect(light.spotlightedParticipants.map(\.identifier.rawId) == ["8:acs:ana", "8:acs:ben"])
+    let lit: [SpotlightedParticipant] = light.spotlightedParticipants
+    #expect(lit.map(\.identifier.rawId) == ["8:acs:ana", "8:acs:ben"])
     light.cancelSpotlights(identifiers: [identity("ben")]) { _ in }
     await group.telephone.run(.milliseconds(300))
     #expect(light.spotlightedParticipants.map(\.identifier.rawId) == ["8:acs:ana"])
@@ -138,11 +150,20 @@ struct FeatureTests {
     let receiver = try #require(hears.receiver)
     #expect(receiver.channelId == 7)
     #expect(receiver.senderIdentifier.rawId == "8:acs:ana")
-    let messages = [receiver.receiveMessage(), receiver.receiveMessage(), receiver.receiveMessage()].compactMap { $0 }
+    let messages: [DataChannelMessage] = (1...3).compactMap { _ in receiver.receiveMessage() }
     #expect(messages.map(\.sequenceNumber) == [1, 2, 3])
     #expect(messages.map { $0.data.first } == [1, 2, 3])
     #expect(receiver.receiveMessage() == nil)
     #expect(sender.maxMessageSizeInBytes > 60_000)
+
+    let (evaHears, eva) = (FeatureRecorder(), try group.call(2).feature(Features.dataChannel))
+    eva.delegate = evaHears
+    sender.setParticipants(participants: [identity("eva")])
+    sender.sendMessage(data: Data([4]))
+    await group.telephone.run(.milliseconds(300))
+    #expect(try #require(evaHears.receiver).receiveMessage()?.data == Data([4]))
+    #expect(receiver.receiveMessage() == nil, "the messages go to Eva now")
+    sender.setParticipants(participants: [identity("ben")])
     sender.closeSender()
     await group.telephone.run(.milliseconds(300))
     #expect(hears.words == ["channel 7", "message", "message", "message", "closed"])
@@ -238,7 +259,7 @@ struct FeatureTests {
   @Test func realTimeTextDeliversPartialAndFinalText() async throws {
     let group = try await group()
     let (own, other) = (FeatureRecorder(), FeatureRecorder())
-    let text = try group.call(0).feature(Features.realTimeText)
+    let (text, begin) = (try group.call(0).feature(Features.realTimeText), Date())
     text.delegate = own
     try group.call(1).feature(Features.realTimeText).delegate = other
     try text.send(text: "Hel", finalized: false)
@@ -247,6 +268,15 @@ struct FeatureTests {
     await group.telephone.run(.milliseconds(300))
     #expect(other.words == ["Ana 1 Hel partial", "Ana 1 Hello final", "Ana 2 ! final"])
     #expect(own.words == other.words)
+    let infos: [RealTimeTextInfo] = other.texts
+    #expect(infos.map(\.sequenceId) == [1, 1, 2])
+    let types: [RealTimeTextResultType] = [.partial, .final, .final]
+    #expect(infos.map(\.resultType) == types)
+    #expect(infos.map(\.isLocal) == [false, false, false])
+    #expect(own.texts.map(\.isLocal) == [true, true, true])
+    let times = infos.flatMap { [$0.receivedTime, $0.updatedTime] }
+    #expect(times.allSatisfy { (begin...Date()).contains($0) })
+    #expect(zip(infos, infos.dropFirst()).allSatisfy { $0.receivedTime <= $1.receivedTime })
     #expect(throws: (any Error).self) { try text.send(text: String(repeating: "x", count: 20_000)) }
   }
 
@@ -312,6 +342,8 @@ private final class FeatureRecorder: NSObject, RaiseHandCallFeatureDelegate, Spo
 {
   private let heard = Lock<[String]>([])
   private let held = Lock<DataChannelReceiver?>(nil)
+  private let received = Lock<[RealTimeTextInfo]>([])
+  var texts: [RealTimeTextInfo] { received.withLock { $0 } }
   var words: [String] { heard.withLock { $0 } }
   var receiver: DataChannelReceiver? { held.withLock { $0 } }
   private func note(_ word: String) { heard.withLock { $0.append(word) } }
@@ -346,6 +378,7 @@ private final class FeatureRecorder: NSObject, RaiseHandCallFeatureDelegate, Spo
   func realTimeTextCallFeature(
     _ feature: RealTimeTextCallFeature, didReceiveInfo args: RealTimeTextInfoReceivedEventArgs
   ) {
+    received.withLock { $0.append(args.info) }
     note("\(args.info.sender.displayName) \(args.info.sequenceId) \(args.info.text) \(args.info.resultType)")
   }
 }

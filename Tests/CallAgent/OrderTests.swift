@@ -99,7 +99,8 @@ struct OrderTests {
     let (agents, ana, ben) = try await pair(telephone)
     let remote = try #require(ben.call?.remoteParticipants.first)
     let heard = Lock<[Bool]>([])
-    remote.events.onIsSpeakingChanged = { _ in heard.withLock { $0.append(remote.isSpeaking) } }
+    let events: RemoteParticipantEvents = remote.events
+    events.onIsSpeakingChanged = { _ in heard.withLock { $0.append(remote.isSpeaking) } }
     // levels are told as they change, and a tone's never does
     ana.call?.mute { _ in }
     await telephone.run(.seconds(3))

@@ -88,6 +88,7 @@ struct StatisticsTests {
     #expect(video.frameHeight == 180)
     #expect((14...16).contains(try #require(video.frameRate)))
     #expect(try #require(video.bitrateInBps) > 1_000)
+    #expect(try #require(video.packetCount) >= 150, "one a frame at least")
     #expect(outgoing.screenShare.isEmpty)
     #expect(outgoing.dataChannel.isEmpty)
 
@@ -100,7 +101,12 @@ struct StatisticsTests {
     let picture = try #require(incoming.video.first)
     #expect(picture.streamId == shown.id)
     #expect(picture.participantIdentifier.rawId == "8:acs:ana")
+    #expect(picture.codecName == "VP8")
     #expect(picture.frameWidth == 320)
+    #expect(picture.frameHeight == 180)
+    #expect((0...20).contains(try #require(picture.jitterInMs)))
+    #expect((150...(try #require(video.packetCount) + 100)).contains(try #require(picture.packetCount)))
+    #expect(picture.packetsLostPerSecond == 0)
     #expect((14...16).contains(try #require(picture.frameRate)))
     #expect(try #require(picture.bitrateInBps) > 1_000)
     #expect(try #require(picture.totalFreezeDurationInMs) < 200)
@@ -156,18 +162,60 @@ struct StatisticsTests {
 
   @Test func screenShareIsReportedApartFromCameras() async throws {
     let pair = try await pair()
-    let screen = ScreenShareOutgoingVideoStream(videoStreamOptions: RawOutgoingVideoStreamOptions())
+    let format = VideoStreamFormat()
+    (format.width, format.height, format.framesPerSecond) = (320, 180, 10)
+    let options = RawOutgoingVideoStreamOptions()
+    options.formats = [format]
+    let screen = ScreenShareOutgoingVideoStream(videoStreamOptions: options)
     pair.ana.startVideo(stream: screen) { _ in }
     await pair.telephone.run(.milliseconds(500))
+    let shown = try #require(pair.ben.remoteParticipants.first?.videoStreams.first)
+    let renderer = try VideoStreamRenderer(remoteVideoStream: shown)
+    let view = try renderer.createView()
     let (sender, receiver) = (ReportRecorder(), ReportRecorder())
     pair.ana.feature(Features.mediaStatistics).delegate = sender
     pair.ben.feature(Features.mediaStatistics).delegate = receiver
-    await pair.telephone.run(.milliseconds(10_200))
+    for shade in UInt8(0)..<102 {
+      screen.send(frame: frame(shade)) { error in #expect(error == nil) }
+      await pair.telephone.run(.milliseconds(100))
+    }
     #expect(sender.reports.last?.outgoingStatistics.screenShare.map(\.streamId) == [screen.id])
     #expect(sender.reports.last?.outgoingStatistics.video.isEmpty == true)
+    let sent = try #require(sender.reports.last?.outgoingStatistics.screenShare.first)
+    #expect(sent.codecName == "VP8")
+    #expect(sent.frameWidth == 320)
+    #expect(sent.frameHeight == 180)
+    #expect((9...11).contains(try #require(sent.frameRate)))
+    #expect(try #require(sent.bitrateInBps) > 500)
+    #expect(try #require(sent.packetCount) >= 95, "one a frame at least")
     let received = try #require(receiver.reports.last?.incomingStatistics.screenShare.first)
     #expect(received.participantIdentifier.rawId == "8:acs:ana")
-    #expect(received.streamId == pair.ben.remoteParticipants.first?.videoStreams.first?.id)
+    #expect(received.streamId == shown.id)
+    #expect(received.codecName == "VP8")
+    #expect(received.frameWidth == 320)
+    #expect(received.frameHeight == 180)
+    #expect((9...11).contains(try #require(received.frameRate)))
+    #expect(try #require(received.bitrateInBps) > 500)
+    #expect((95...(try #require(sent.packetCount) + 100)).contains(try #require(received.packetCount)))
+    #expect(received.packetsLostPerSecond == 0)
+    #expect((0...20).contains(try #require(received.jitterInMs)))
+    #expect(try #require(received.totalFreezeDurationInMs) < 500)
+    withExtendedLifetime(view) {}
+  }
+
+  /// A frame of 320×180 whose left half has a shade of its own.
+  private func frame(_ shade: UInt8) -> RawVideoFrameBuffer {
+    let frame = RawVideoFrameBuffer()
+    var made: CVPixelBuffer?
+    _ = CVPixelBufferCreate(nil, 320, 180, kCVPixelFormatType_32BGRA, nil, &made)
+    if let made {
+      CVPixelBufferLockBaseAddress(made, [])
+      let (base, row) = (CVPixelBufferGetBaseAddress(made), CVPixelBufferGetBytesPerRow(made))
+      for y in 0..<180 { base?.advanced(by: y * row).initializeMemory(as: UInt8.self, repeating: shade, count: 640) }
+      CVPixelBufferUnlockBaseAddress(made, [])
+    }
+    frame.buffer = made
+    return frame
   }
 
   @Test func dataChannelMessagesAreCounted() async throws {

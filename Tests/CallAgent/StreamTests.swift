@@ -68,7 +68,7 @@ struct StreamTests {
     let pair = try await pair()
     let camera = try await pair.telephone.camera()
     let format = VideoStreamFormat()
-    format.resolution = .p360
+    format.resolution = VideoStreamResolution.p360
     let options = RawOutgoingVideoStreamOptions()
     options.formats = [format]
     let screen = ScreenShareOutgoingVideoStream(videoStreamOptions: options)
@@ -104,6 +104,8 @@ struct StreamTests {
       options.incomingVideoOptions?.streamType = .rawIncoming
     }
     let made = VirtualOutgoingVideoStream(videoStreamOptions: RawOutgoingVideoStreamOptions())
+    let (outgoing, sends): (RawOutgoingVideoStream, StreamRecorder) = (made, StreamRecorder())
+    made.delegate = sends
     pair.anaCall.startVideo(stream: made) { _ in }
     await pair.run(.milliseconds(300))
     let stream = try #require(
@@ -112,10 +114,29 @@ struct StreamTests {
     stream.delegate = hears
     stream.start()
     for _ in 0..<10 {
-      made.send(frame: frame()) { _ in }
+      outgoing.send(frame: frame()) { _ in }
       await pair.run(.milliseconds(100))
     }
+    #expect(sends.words == ["virtual started", "format 1280x720"])
     #expect(hears.frames.withLock { $0 } > 5)
+    let last = try #require(hears.last.withLock { $0 })
+    #expect(last.videoStreamId == stream.id)
+    let received: RawVideoFrame = last.frame
+    #expect(received.type == RawVideoFrameType.buffer)
+    let format = received.streamFormat
+    #expect(format.width == 320 && format.height == 180)
+    #expect(format.pixelFormat == VideoStreamPixelFormat.i420)
+    let buffer = try #require((received as? RawVideoFrameBuffer)?.buffer)
+    #expect(CVPixelBufferGetPixelFormatType(buffer) == kCVPixelFormatType_420YpCbCr8Planar)
+    let strides = [format.stride1, format.stride2, format.stride3]
+    #expect(strides == (0..<3).map { Int32(CVPixelBufferGetBytesPerRowOfPlane(buffer, $0)) })
+    #expect(format.stride1 >= 320 && format.stride2 >= 160)
+    received.dispose()
+    #expect((received as? RawVideoFrameBuffer)?.buffer == nil)
+    let refusal = Lock(0)
+    made.send(frame: received) { error in refusal.withLock { $0 = (error as NSError?)?.code ?? 0 } }
+    await pair.run(.milliseconds(10))
+    #expect(refusal.withLock { $0 } == CallingCommunicationErrors.invalidBuffer.rawValue, "its pixels are gone")
     #expect(hears.words == ["raw started"])
     #expect(made.timestampInTicks > 0)
     #expect(pair.benCall.remoteParticipants.first?.videoStreams.isEmpty == true)
@@ -198,10 +219,49 @@ struct StreamTests {
     await telephone.run(.seconds(1))
     let stream = try #require(benHears.call?.remoteParticipants.first?.videoStreams.first)
     let renderer = try VideoStreamRenderer(remoteVideoStream: stream)
+    let hears = StreamRecorder()
+    let delegate: any VideoStreamRendererDelegate = hears
+    renderer.delegate = delegate
     let view = try renderer.createView()
     await telephone.run(.seconds(1))
     #expect(view.videoFrameSize() == StreamSize(width: 640, height: 360))
     #expect(renderer.size == view.videoFrameSize())
+    #expect(hears.words == ["first frame 640x360"])
+  }
+
+  /// The bit rate at which a camera of 640×360 is received, in bit/s.
+  private func receivedBitrate(limit: Int32) async throws -> Int {
+    let telephone = try Telephone(camera: "pattern:640x360@30")
+    let (ana, anaHears) = try await telephone.agent("ana")
+    let (ben, benHears) = try await telephone.agent("ben")
+    let (options, video) = (JoinCallOptions(), OutgoingVideoOptions())
+    video.streams = [try await telephone.camera()]
+    let constraints = OutgoingVideoConstraints()
+    constraints.maxBitRate = limit
+    video.constraints = constraints
+    options.outgoingVideoOptions = video
+    ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: options) { anaHears.take($0, $1) }
+    ben.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { benHears.take($0, $1) }
+    await telephone.run(.seconds(1))
+    let call = try #require(benHears.call)
+    let stream = try #require(call.remoteParticipants.first?.videoStreams.first)
+    let renderer = try VideoStreamRenderer(remoteVideoStream: stream)
+    let view = try renderer.createView()
+    func bytes() async -> Int {
+      let statistics = await telephone.world.run { await call.session.statistics() }
+      return statistics.streams.filter { $0.stream.kind == .camera }.compactMap(\.incoming).reduce(0) { $0 + $1.bytes }
+    }
+    await telephone.run(.seconds(4))
+    let before = await bytes()
+    await telephone.run(.seconds(4))
+    withExtendedLifetime((view, ana, ben)) {}
+    return (await bytes() - before) * 8 / 4
+  }
+
+  @Test func outgoingVideoConstraintsLimitTheBitrate() async throws {
+    let free = try await receivedBitrate(limit: 0)
+    let limited = try await receivedBitrate(limit: Int32(free / 3))
+    #expect((free / 10...free / 2).contains(limited), "\(limited) of \(free) bit/s")
   }
 
   @Test func switchSourceShowsTheOtherCamera() async throws {
@@ -232,9 +292,11 @@ struct StreamTests {
 }
 
 private final class StreamRecorder: NSObject, LocalVideoStreamDelegate, RemoteVideoStreamDelegate,
-  ScreenShareOutgoingVideoStreamDelegate, RawIncomingVideoStreamDelegate, @unchecked Sendable
+  ScreenShareOutgoingVideoStreamDelegate, RawIncomingVideoStreamDelegate, VirtualOutgoingVideoStreamDelegate,
+  VideoStreamRendererDelegate, @unchecked Sendable
 {
   private let heard = Lock<[String]>([])
+  let last = Lock<RawVideoFrameReceivedEventArgs?>(nil)
   let frames = Lock(0)
   var words: [String] { heard.withLock { $0 } }
   func note(_ word: String) { heard.withLock { $0.append(word) } }
@@ -257,7 +319,18 @@ private final class StreamRecorder: NSObject, LocalVideoStreamDelegate, RemoteVi
   func rawIncomingVideoStream(
     _ stream: RawIncomingVideoStream, didReceiveRawVideoFrame args: RawVideoFrameReceivedEventArgs
   ) {
+    last.withLock { $0 = args }
     if (args.frame as? RawVideoFrameBuffer)?.buffer?.width == 320 { frames.withLock { $0 += 1 } }
+  }
+  func virtualOutgoingVideoStream(
+    _ stream: VirtualOutgoingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs
+  ) { note("virtual \(stream.state)") }
+  func virtualOutgoingVideoStream(
+    _ stream: VirtualOutgoingVideoStream, didChangeFormat args: VideoStreamFormatChangedEventArgs
+  ) { note("format \(args.format.width)x\(args.format.height)") }
+  func videoStreamRenderer(didFailToStart renderer: VideoStreamRenderer) { note("renderer failed") }
+  func videoStreamRenderer(didRenderFirstFrame renderer: VideoStreamRenderer) {
+    note("first frame \(renderer.size.width)x\(renderer.size.height)")
   }
 }
 

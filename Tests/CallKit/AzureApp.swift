@@ -64,9 +64,8 @@ final class AzureApp: NSObject, UIApplicationDelegate, PKPushRegistryDelegate, C
   }
 
   private func callKitOptions() -> CallKitOptions {
-    let configuration = CXProviderConfiguration()
-    configuration.maximumCallGroups = groups
-    let options = CallKitOptions(with: configuration)
+    let options = CallKitOptions(with: CXProviderConfiguration())
+    options.providerConfiguration.maximumCallGroups = groups
     options.configureAudioSession = configureAudioSession
     options.isCallHoldSupported = isCallHoldSupported
     options.provideRemoteInfo = { caller in

@@ -83,6 +83,17 @@ import WebRTC
     await environment.run()
     #expect(second.told == ["CONNECTING"])
     #expect(told.told.contains("in"))
+
+    let third = Recorder()
+    ana.localParticipant.addEventListener(third)
+    ana.disableWebcam()
+    await environment.run()
+    #expect(third.told == ["Ana -video"])
+    ana.localParticipant.removeEventListener(third)
+    ana.enableWebcam()
+    await environment.run()
+    #expect(told.told.last == "Ana +video")
+    #expect(third.told == ["Ana -video"])
     ana.leave()
     await environment.run()
     #expect(second.told == ["CONNECTING"])
@@ -302,14 +313,18 @@ import WebRTC
 
   @Test func deniedDevicePermissionIsReportedAndMeetingContinues() async {
     let machine = environment.world.machine
-    machine.setPermission(.denied, .camera)
-    machine.setPermission(.undetermined, .microphone)
-    machine.willAnswer(.denied, .microphone)
+    for kind in [Machine.Kind.camera, .microphone] {
+      machine.setPermission(.undetermined, kind)
+      machine.willAnswer(.denied, kind)
+    }
     World.$current.withValue(environment.world) {
-      #expect(VideoSDK.getVideoPermissionStatus() == .denied)
+      #expect(VideoSDK.getVideoPermissionStatus() == authorisationStatus.notDetermined)
       #expect(VideoSDK.getAudioPermissionStatus() == .notDetermined)
       VideoSDK.getAudioPermission()
       #expect(VideoSDK.getAudioPermissionStatus() == .denied)
+      #expect(VideoSDK.getVideoPermissionStatus() == .notDetermined)
+      VideoSDK.getVideoPermission()
+      #expect(VideoSDK.getVideoPermissionStatus() == .denied)
       #expect(VideoSDK.getCameras() == ["Front camera", "Back camera"])
       #expect(VideoSDK.getAudioDevices() == ["Built-in Microphone"])
     }

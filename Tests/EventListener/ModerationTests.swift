@@ -241,14 +241,15 @@ import VideoSDKRTC
     let (ana, told, ben, others) = try await two()
     BroadcastOutputs.$own.withValue(["m3u8": { _ in Fuse() }]) { ana.startHLS() }
     await environment.run()
-    #expect(told.told == ["HLS_STARTING", "HLS_STARTED", "HLS_PLAYABLE at a place"])
+    let begun = [HLSState.HLS_STARTING, .HLS_STARTED].map(\.rawValue) + ["HLS_PLAYABLE at a place"]
+    #expect(told.told == begun)
     #expect(others.told.suffix(2) == ["HLS_STARTED", "HLS_PLAYABLE at a place"])
     #expect(ben.hlsState == .HLS_PLAYABLE)
     ana.stopHLS()
     await environment.run()
     #expect(ana.hlsState == .HLS_STOPPED)
     #expect(ben.hlsUrls == nil)
-    #expect(told.told.suffix(3) == ["HLS_STOPPING", "error STOP_HLS_FAILED", "HLS_STOPPED"])
+    #expect(told.told.suffix(3) == [HLSState.HLS_STOPPING.rawValue, "error STOP_HLS_FAILED", "HLS_STOPPED"])
   }
 
   @Test func hlsPlaylistThatFailsToStartIsReported() async throws {
@@ -390,6 +391,18 @@ import VideoSDKRTC
     cleo.join()
     await environment.run()
     #expect(cleo.participants["ben"]?.pinState.cam == true)
+
+    ben.localParticipant.unpin(PinType.SHARE_AND_CAM)
+    await environment.run()
+    var state: ParticipantPinState = try #require(ana.participants["ben"]).pinState
+    #expect(state.cam == false && state.share == false)
+    told.forget()
+    cleo.participants["ben"]?.pin(PinType.CAM)
+    await environment.run()
+    #expect(told.told == ["pinned ben CAM"])
+    state = try #require(ana.participants["ben"]).pinState
+    #expect(state.cam == true && state.share == false)
+    #expect(ana.pinnedParticipants == ["ben": state])
   }
 
   @Test func lowerQualityReceivesSmallerFrames() async throws {
@@ -497,14 +510,14 @@ import VideoSDKRTC
       quality: .high, orientation: .landscape)
     ana.startRecording(webhookUrl: "", awsDirPath: folder.path, config: look)
     await environment.run(.seconds(3))
-    let begun = ["RECORDING_STARTING", "RECORDING_STARTED", "recording started"]
+    let begun = [RecordingState.RECORDING_STARTING, .RECORDING_STARTED].map(\.rawValue) + ["recording started"]
     #expect(told.told == begun)
     #expect(others.told.suffix(2) == begun.suffix(2))
     #expect(ben.recordingState == .RECORDING_STARTED)
     ben.stopRecording()  // every participant may
     await environment.run()
-    #expect(
-      told.told.suffix(4) == ["RECORDING_STOPPING", "RECORDING_STOPPED", "recording stopped", "recording stopped 2.6"])
+    let ended = [RecordingState.RECORDING_STOPPING, .RECORDING_STOPPED].map(\.rawValue)
+    #expect(told.told.suffix(4) == ended[...] + ["recording stopped", "recording stopped 2.6"])
     #expect(others.told.last == "recording stopped 2.6")
     #expect(ana.recordingState == .RECORDING_STOPPED)
     let file = try #require(folder.names.first)

@@ -194,6 +194,7 @@ import WebRTC
     #expect(first.height == 90)
     #expect(first.rotation == ._0)
     #expect(last.timeStampNs - first.timeStampNs > 900_000_000)
+    #expect(first.buffer is RTCI420Buffer)
     let buffer = first.buffer.toI420()
     #expect(buffer.width == 160)
     #expect(buffer.chromaHeight == 45)
@@ -204,15 +205,16 @@ import WebRTC
     track.remove(glass)
   }
 
+  @MainActor private final class VideoSizeListener: RTCVideoViewDelegate {
+    var sizes: [CGSize] = []
+    func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize) { sizes.append(size) }
+  }
+
   @MainActor @Test func videoViewReportsItsVideoSize() async throws {
-    final class Listener: RTCVideoViewDelegate {
-      var sizes: [CGSize] = []
-      func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize) { sizes.append(size) }
-    }
     let (ana, told) = environment.meeting("Ana")
     ana.join()
     await environment.run()
-    let (view, listener) = (RTCMTLVideoView(), Listener())
+    let (view, listener) = (RTCMTLVideoView(), VideoSizeListener())
     view.delegate = listener
     try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first).add(view)
     await environment.run()
@@ -260,8 +262,8 @@ import WebRTC
       environment.withLock { $0 = url }
       return Writer()
     }
-    let (ana, _) = self.environment.meeting("Ana")
-    let (ben, _) = self.environment.meeting("Ben")
+    let (ana, told) = self.environment.meeting("Ana")
+    let (ben, others) = self.environment.meeting("Ben")
     let ear = ListenerRecorder()
     ben.addEventListener(ear)
     ana.join()
@@ -272,6 +274,9 @@ import WebRTC
     #expect(environment.withLock { $0?.absoluteString } == "trial://server/live/key")
     #expect(Writer.taken.withLock { $0 } > 100)
     #expect(ben.liveStreamState == .LIVESTREAM_STARTED)
+    let begun = [LiveStreamState.LIVESTREAM_STARTING, .LIVESTREAM_STARTED].map(\.rawValue) + ["livestream started"]
+    #expect(told.told.suffix(3) == begun[...])
+    others.forget()
     ana.leave()  // its work goes on
     await self.environment.run()
     #expect(!Writer.closed.withLock { $0 })
@@ -280,6 +285,8 @@ import WebRTC
     await self.environment.run()
     #expect(Writer.closed.withLock { $0 })
     #expect(ben.liveStreamState == .LIVESTREAM_STOPPED)
+    let ended = [LiveStreamState.LIVESTREAM_STOPPING, .LIVESTREAM_STOPPED].map(\.rawValue) + ["livestream stopped"]
+    #expect(others.told.suffix(3) == ended[...])
     let heard = ear.heard.withLock { $0.filter { $0 != "LIVESTREAM_STARTING" } }
     #expect(heard == ["LIVESTREAM_STARTED", "started", "LIVESTREAM_STOPPING", "LIVESTREAM_STOPPED", "stopped"])
   }
@@ -293,6 +300,17 @@ import WebRTC
     await environment.run(.seconds(60))
     #expect(
       told.told.filter { $0.hasSuffix("CONNECTING") || $0.hasSuffix("CONNECTED") } == ["RECONNECTING", "CONNECTED"])
+  }
+
+  @Test func lostConnectionIsReportedAsSocketErrorBeforeTheEnd() async throws {
+    let (ana, told) = environment.meeting("Ana", id: "ana")
+    ana.join()
+    await environment.run()
+    told.forget()
+    (environment.world.backend as? EmbeddedBackend)?.cutNetwork(of: "ana", for: .seconds(600))
+    await environment.run(.seconds(150))
+    let ends = told.told.filter { !$0.hasPrefix("Ana ") }
+    #expect(ends == ["RECONNECTING", "socket error", "CLOSED", "out"])
   }
 
   @Test func joinOverDeadNetworkClosesWithAnError() async throws {

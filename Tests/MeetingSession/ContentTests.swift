@@ -44,6 +44,13 @@ import Testing
     await environment.run()
     #expect(ben.lines.suffix(3) == ["tile -ana#content", "leave ana#content Ana", "sources -ana#content"])
     #expect(ana.lines.suffix(2) == ["share stopped ok", "leave ana#content Ana"])
+
+    ana.forget()
+    ana.audioVideo.removeContentShareObserver(observer: ana)
+    ana.audioVideo.startContentShare(source: share)
+    await environment.run()
+    #expect(ana.lines(of: "share").isEmpty)
+    #expect(ana.lines.contains("join ana#content Ana"))
   }
 
   @Test func sendingWithoutCapabilityIsRefusedAndReported() async throws {
@@ -180,8 +187,9 @@ import Testing
       DefaultCameraCaptureSource(logger: ConsoleLogger(name: "camera", level: .OFF))
     }
     camera.format = VideoCaptureFormat(width: 80, height: 80, maxFrameRate: 15)
-    let darkener = Darkener()
+    let (darkener, listener) = (Darkener(), CaptureListener())
     camera.addVideoSink(sink: darkener)
+    camera.addCaptureSourceObserver(observer: listener)
     ana.audioVideo.startLocalVideo(source: darkener)
     camera.start()
     await environment.run(.seconds(3))
@@ -197,6 +205,16 @@ import Testing
     await environment.run()
     #expect(darkener.sinks.withLock { $0.isEmpty }, "nobody hangs on to the app's source")
     camera.stop()
+
+    let machine = environment.world.machine
+    for device in machine.devices(.camera) { machine.unplug(device.id) }
+    camera.start()
+    await environment.run(.milliseconds(10))
+    #expect(listener.heard.withLock { $0 } == ["started", "stopped", "failed configurationFailure"])
+    camera.removeCaptureSourceObserver(observer: listener)
+    camera.start()
+    await environment.run(.milliseconds(10))
+    #expect(listener.heard.withLock { $0.count } == 3)
   }
 
   @Test func replacedVideoSourceKeepsTheTile() async throws {

@@ -384,6 +384,15 @@ final class EventWatcher: EventAnalyticsObserver, @unchecked Sendable {  // ever
     #expect(attributes["sdkName"] as? String == "amazon-chime-sdk-ios")
     #expect(attributes["sdkVersion"] as? String == Versioning.sdkVersion())
     #expect(attributes["osName"] as? String == "Linux")
+    let version = ProcessInfo.processInfo.operatingSystemVersion
+    let model = attributes[EventAttributeName.deviceModel.description] as? String
+    #expect(model == "x86_64" || model == "aarch64")
+    let expected: [(EventAttributeName, String?)] = [
+      (.deviceName, model.map { "Koine \($0)" }), (.deviceManufacturer, "Koine"), (.osName, "Linux"),
+      (.osVersion, "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"),
+      (.sdkName, "amazon-chime-sdk-ios"), (.sdkVersion, Versioning.sdkVersion()), (.mediaSdkVersion, "unknown"),
+    ]
+    for (name, value) in expected { #expect(attributes[name.description] as? String == value, "\(name)") }
     #expect(attributes.count == 11)
     #expect(attributes.toJsonString().contains(#""meetingId":"tea""#))
     #expect((["a": 1] as NSDictionary).toJsonString() == #"{"a":"1"}"#)

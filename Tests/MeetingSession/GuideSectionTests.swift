@@ -75,6 +75,15 @@ import Testing
     await environment.run()
     #expect(ana.lines.last == "leave ben Ben")
     #expect(!ben.audioVideo.realtimeLocalUnmute())
+
+    for app in [ana, ben] { app.forget() }
+    ana.audioVideo.removeRealtimeObserver(observer: ana)
+    let volumes = ana.told.withLock { $0.volumes.mapValues(\.count) }
+    try ben.audioVideo.start()
+    await environment.run()
+    #expect(ben.lines(of: "join") == ["join ben Ben", "join ana Ana"])
+    #expect(ana.lines.isEmpty)
+    #expect(ana.told.withLock { $0.volumes.mapValues(\.count) } == volumes)
   }
 
   @Test func section8VideoIsSentReceivedAndBound() async throws {

@@ -108,6 +108,11 @@ import Testing
     #expect(ana.told.withLock { $0.devices.count } == 2, "choosing is no change of devices")
     ana.audioVideo.chooseAudioDevice(mediaDevice: try #require(ana.audioVideo.listAudioDevices().last))
     #expect(ana.audioVideo.getActiveAudioDevice()?.type == .audioBuiltInSpeaker)
+    ana.audioVideo.removeDeviceChangeObserver(observer: ana)
+    machine.plugIn(Machine.Device(id: "usb", kind: .microphone, name: "USB", attachment: .usb, source: "silence"))
+    await environment.run(.milliseconds(10))
+    #expect(ana.audioVideo.listAudioDevices().contains { $0.label == "USB" })
+    #expect(ana.told.withLock { $0.devices.count } == 2, "the observer is removed")
   }
 
   @Test func observerAddedTwiceIsCalledOnceUntilRemoved() async throws {
@@ -117,6 +122,12 @@ import Testing
     try ana.audioVideo.start()
     await environment.run()
     #expect(ana.lines(of: "audio started").count == 1)
+    await environment.run(.seconds(2))
+    let metrics = ana.told.withLock { $0.metrics.count }
+    #expect(metrics >= 1)
+    ana.audioVideo.removeMetricsObserver(observer: ana)
+    await environment.run(.seconds(3))
+    #expect(ana.told.withLock { $0.metrics.count } == metrics)
     ana.audioVideo.removeAudioVideoObserver(observer: ana)
     ana.audioVideo.stop()
     await environment.run()

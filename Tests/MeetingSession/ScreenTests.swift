@@ -7,18 +7,11 @@ import Testing
 @Suite struct ScreenTests {
   private let environment = TestEnvironment()
 
-  private final class Listener: CaptureSourceObserver, Sendable {
-    let heard = Lock<[String]>([])
-    func captureDidStart() { heard.withLock { $0.append("started") } }
-    func captureDidStop() { heard.withLock { $0.append("stopped") } }
-    func captureDidFail(error: CaptureSourceError) { heard.withLock { $0.append("failed \(error)") } }
-  }
-
   @Test func screenCaptureSourceIsShared() async throws {
     let (ana, ben) = try environment.pair()
     let screen = environment.screen()
     #expect(screen.videoContentHint == .text)
-    let listener = Listener()
+    let listener = CaptureListener()
     screen.addCaptureSourceObserver(observer: listener)
     let source = ContentShareSource()
     source.videoSource = screen
@@ -38,4 +31,12 @@ import Testing
     ana.audioVideo.stopContentShare()
     await environment.run()
   }
+}
+
+/// Records what a capture source reports.
+final class CaptureListener: CaptureSourceObserver, Sendable {
+  let heard = Lock<[String]>([])
+  func captureDidStart() { heard.withLock { $0.append("started") } }
+  func captureDidStop() { heard.withLock { $0.append("stopped") } }
+  func captureDidFail(error: CaptureSourceError) { heard.withLock { $0.append("failed \(error)") } }
 }

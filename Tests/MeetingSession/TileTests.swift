@@ -90,6 +90,13 @@ import Testing
     await environment.run()
     #expect(ana.tile(of: "cleo") == nil)
     #expect(ana.tile(of: "ben") != nil)
+
+    ana.forget()
+    ana.audioVideo.removeVideoTileObserver(observer: ana)
+    _ = try environment.native("Dora")
+    await environment.run(.seconds(2))
+    #expect(ana.lines.contains("sources +dora"))
+    #expect(ana.lines(of: "tile").isEmpty, "the observer is removed")
   }
 
   @Test func unboundTileIsAddedAgain() async throws {

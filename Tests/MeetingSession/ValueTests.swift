@@ -75,7 +75,7 @@ import Testing
     #expect(configuration.credentials.joinToken == pass.attendee.joinToken)
   }
 
-  @Test func loggerDoesNotEvaluateMessagesBelowItsLevel() {
+  @Test func loggerDoesNotEvaluateMessagesBelowItsLevel() async throws {
     let logger = ConsoleLogger(name: "test")
     #expect(logger.getLogLevel() == .INFO)
     logger.setLogLevel(level: .OFF)
@@ -85,6 +85,77 @@ import Testing
       return ""
     }
     #expect(!wasAsked, "text that nobody reads is not made")
+    logger.default(msg: "not written: the logger is off")
+    // In a process of its own, so that only the logger writes to standard error.
+    let done = try #require(
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let logger = ConsoleLogger(name: "test", level: .DEFAULT)
+        logger.default(msg: "written")
+        logger.debug { "debugged" }
+        logger.setLogLevel(level: .INFO)
+        logger.default(msg: "not written")
+        logger.fault(msg: "faulty")
+      })
+    let written = String(decoding: done.standardErrorContent, as: UTF8.self)
+    #expect(written.contains("[DEFAULT] test - written\n[DEBUG] test - debugged\n[FAULT] test - faulty\n"))
+  }
+
+  @Test func configurationsKeepTheirValuesAndDefaultTheRest() {
+    let configurations = [
+      AudioVideoConfiguration(audioMode: .mono16K, callKitEnabled: true),
+      AudioVideoConfiguration(audioMode: .mono16K, callKitEnabled: true, enableAudioRedundancy: false),
+      AudioVideoConfiguration(
+        audioMode: .mono16K, callKitEnabled: true, enableAudioRedundancy: false, videoMaxResolution: .low),
+      AudioVideoConfiguration(
+        audioMode: .mono16K, audioDeviceCapabilities: .outputOnly, callKitEnabled: true, enableAudioRedundancy: false,
+        videoMaxResolution: .low),
+    ]
+    #expect(configurations.allSatisfy { $0.audioMode == .mono16K && $0.callKitEnabled })
+    #expect(configurations.allSatisfy { $0.reconnectTimeoutMs == 180_000 })
+    #expect(configurations.map(\.enableAudioRedundancy) == [true, false, false, false])
+    let standard = AudioVideoConfiguration.defaultVideoMaxResolution
+    #expect(configurations.map { $0.videoMaxResolution === standard } == [true, true, false, false])
+    #expect(configurations.suffix(2).allSatisfy { $0.videoMaxResolution === VideoResolution.low })
+    #expect(
+      configurations.map(\.audioDeviceCapabilities) == [
+        .inputAndOutput, .inputAndOutput, .inputAndOutput, .outputOnly,
+      ])
+  }
+
+  @Test func sessionConfigurationsKeepTheirValuesAndDefaultTheRest() {
+    let credentials = MeetingSessionCredentials(attendeeId: "ana", externalUserId: "Ana", joinToken: "token")
+    let urls = MeetingSessionURLs(
+      audioFallbackUrl: "fallback", audioHostUrl: "host", turnControlUrl: "turn", signalingUrl: "signaling",
+      urlRewriter: { "https://\($0)" })
+    #expect(urls.audioFallbackUrl == "https://fallback" && urls.audioHostUrl == "https://host")
+    #expect(urls.turnControlUrl == "https://turn" && urls.signalingUrl == "https://signaling")
+    #expect(urls.ingestionUrl == nil)
+    let rewriter: URLRewriter = { "\($0)?own" }
+    let features = MeetingFeatures(video: "4k", content: "NONE")
+    let configurations = [
+      MeetingSessionConfiguration(meetingId: "tea", credentials: credentials, urls: urls, urlRewriter: rewriter),
+      MeetingSessionConfiguration(
+        meetingId: "tea", externalMeetingId: "Tea", credentials: credentials, urls: urls, urlRewriter: rewriter),
+      MeetingSessionConfiguration(
+        meetingId: "tea", externalMeetingId: "Tea", credentials: credentials, urls: urls, urlRewriter: rewriter,
+        meetingFeatures: features),
+      MeetingSessionConfiguration(
+        meetingId: "tea", externalMeetingId: "Tea", credentials: credentials, urls: urls, urlRewriter: rewriter,
+        primaryMeetingId: "primary"),
+    ]
+    #expect(configurations.allSatisfy { $0.meetingId == "tea" && $0.credentials === credentials && $0.urls === urls })
+    #expect(configurations.allSatisfy { $0.urlRewriter("a") == "a?own" })
+    #expect(configurations.map(\.externalMeetingId) == [nil, "Tea", "Tea", "Tea"])
+    #expect(configurations.map(\.primaryMeetingId) == [nil, nil, nil, "primary"])
+    let standard = MeetingFeatures()
+    #expect(
+      configurations.map { $0.meetingFeatures.videoMaxResolution === features.videoMaxResolution } == [
+        false, false, true, false,
+      ])
+    #expect(
+      configurations.map { $0.meetingFeatures.contentMaxResolution === standard.contentMaxResolution } == [
+        true, true, false, true,
+      ])
   }
 
   @Test func configurationsAndAttendeesHaveTheirValues() {

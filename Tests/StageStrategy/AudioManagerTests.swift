@@ -34,6 +34,8 @@ import Testing
   @Test func categoryOfTheManagerIsThatOfTheAudioSession() {
     manager.setCategory(.ambient, options: .mixWithOthers, mode: .spokenAudio)
     #expect(manager.category == .ambient)
+    #expect(manager.options == .mixWithOthers)
+    #expect(manager.mode == .spokenAudio)
     #expect(session.category == .ambient)
     #expect(session.mode == .spokenAudio)
     #expect(session.categoryOptions == .mixWithOthers)

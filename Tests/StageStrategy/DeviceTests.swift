@@ -5,6 +5,7 @@ import Koine
 import KoineCoreMedia
 import KoineCoreVideo
 import KoineEmbeddedBackend
+import KoineUIKit
 import Testing
 
 /// Devices with their video and audio, and a Koine session as remote participant.
@@ -223,6 +224,29 @@ import Testing
     #expect(remains == nil)
   }
 
+  @MainActor @Test func previewOfTheFrontCameraIsMirroredUntilTheAppSetsItStraight() async throws {
+    let (camera, _) = try #require(devices(environment))
+    let preview = camera.previewView()
+    preview.frame = CGRect(x: 0, y: 0, width: 160, height: 90)
+    await environment.run(.milliseconds(200))
+    let mirrored = preview.snapshot()
+    preview.setMirrored(false)
+    let straight = preview.snapshot()
+    /// Mean difference of the red values, against the straight preview's own or its mirror image.
+    func difference(_ canvas: Canvas, _ column: (Int) -> Int) -> Double {
+      let differences = (0..<90).flatMap { y in
+        (0..<160).map { x in
+          abs(Double(canvas.color(x: column(x), y: y)?.red ?? 0) - Double(straight.color(x: x, y: y)?.red ?? 0))
+        }
+      }
+      return differences.reduce(0, +) / Double(differences.count)
+    }
+    #expect(difference(mirrored) { 159 - $0 } < 2)
+    #expect(difference(mirrored) { $0 } > 20)
+    preview.setMirrored(true)
+    #expect(difference(preview.snapshot()) { 159 - $0 } < 2)
+  }
+
   @Test func customImageIsRepeatedUntilTheNextOne() async throws {
     let source = World.$current.withValue(environment.world) {
       IVSDeviceDiscovery().createImageSource(withName: "slides")
@@ -353,6 +377,43 @@ import Testing
     await environment.run()
     #expect(microphone.isEchoCancellationEnabled)
     #expect(watcher.takePower() * 31.6 < echo)
+  }
+
+  @Test func echoCancellationOfTheAudioManagerIsThatOfMicrophonesWithoutAChoice() async throws {
+    let echoing = EchoingRoom()
+    Devices.register(microphone: "manager's echoing room") { _ throws(DeviceError) in echoing }
+    Devices.register(loudspeaker: "manager's echoing room") { _ throws(DeviceError) in echoing }
+    let environment = TestEnvironment(microphone: "manager's echoing room", loudspeaker: "manager's echoing room")
+    let (_, microphone) = try #require(devices(environment))
+    let ana = StageApp("Ana")
+    ana.streams = [IVSLocalStageStream(device: microphone)]
+    let manager = try World.$current.withValue(environment.world) {
+      ana.stage = try IVSStage(token: try makeToken(userID: "Ana"), strategy: ana)
+      return IVSStageAudioManager.sharedInstance()
+    }
+    manager.isEchoCancellationEnabled = true
+    #expect(microphone.isEchoCancellationEnabled)
+    try ana.stage.join()
+    let (ben, watcher) = native("Ben", in: environment.world)
+    try ben.publish(microphone: Devices.microphone("noise"))
+    await environment.run(.seconds(5))
+    _ = watcher.takePower()
+    await environment.run()
+    let cancelled = watcher.takePower()
+
+    manager.isEchoCancellationEnabled = false
+    #expect(!manager.isEchoCancellationEnabled)
+    #expect(!microphone.isEchoCancellationEnabled)
+    ana.publishes = false
+    ana.stage.refreshStrategy()
+    await environment.run()
+    ana.publishes = true
+    ana.stage.refreshStrategy()
+    await environment.run(.seconds(2))
+    _ = watcher.takePower()
+    await environment.run()
+    #expect(cancelled * 31.6 < watcher.takePower(), "15 dB")
+    ana.stage.leave()
   }
 
   @Test func handsetRotationTurnsTheCamerasFrames() async throws {

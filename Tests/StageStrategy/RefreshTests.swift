@@ -146,6 +146,21 @@ import Testing
     #expect(ben.remote("video")?.isMuted == true)
   }
 
+  @Test func streamIsPublishedWithTheConfigurationOfItsInitializer() async throws {
+    let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
+    let camera = try #require(ana.streams.first { $0.device is any IVSImageDevice })
+    let config = IVSLocalStageStreamConfiguration()
+    try config.video.setTargetFramerate(10)
+    ana.streams = [IVSLocalStageStream(device: camera.device, config: config)]
+    for app in [ana, ben] { try app.stage.join() }
+    await environment.run()
+    let received = try #require(ben.remote("video")?.device as? any IVSImageDevice)
+    let frames = Lock(0)
+    received.setOnFrameCallback { _ in frames.withLock { $0 += 1 } }
+    await environment.run(.seconds(2))
+    #expect((18...21).contains(frames.withLock { $0 }), "10 frames a second: not the default's 15")
+  }
+
   @Test func strategyIsNotAskedForWhatTheTokenDenies() async throws {
     let ana = try environment.app("Ana", publish: false)
     let ben = try environment.app("Ben", subscribe: false)

@@ -221,15 +221,16 @@ import Testing
     app.stage.leave()
   }
 
-  @Test func changedAttributesAreReported() async throws {
-    final class Listener: NSObject, IVSStageRenderer, @unchecked Sendable {
-      let heard = Lock<[String]>([])
-      func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo) {
-        heard.withLock { $0.append(participant.attributes["role"] ?? "-") }
-      }
+  private final class MetadataListener: NSObject, IVSStageRenderer, @unchecked Sendable {  // a lock
+    let heard = Lock<[String]>([])
+    func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo) {
+      heard.withLock { $0.append(participant.attributes["role"] ?? "-") }
     }
+  }
+
+  @Test func changedAttributesAreReported() async throws {
     let app = StageApp("Ana")
-    let listener = Listener()
+    let listener = MetadataListener()
     app.stage = try World.$current.withValue(environment.world) { try IVSStage(token: try makeToken(), strategy: app) }
     app.stage.addRenderer(listener)
     try app.stage.join()

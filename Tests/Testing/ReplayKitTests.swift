@@ -246,7 +246,7 @@ import Testing
     let states = Lock<[IVSBroadcastSession.State]>([])
     let peaks = Lock<[Double]>([])
     private let file: URL
-    private var session: IVSReplayKitBroadcastSession?
+    private(set) var session: IVSReplayKitBroadcastSession?
 
     init(file: URL) {
       self.file = file
@@ -325,6 +325,34 @@ import Testing
       VideoFrame.from(i420: $0, width: 640, height: 360, captured: .zero, pool: FramePool(limit: 0))
     }
     #expect(StampReader.read(try #require(frame))?.name == "Ana")
+  }
+
+  @Test func stoppedReplayKitBroadcastSessionStartsAgain() async throws {
+    MediaFiles.register()
+    let folder = try Folder()
+    let files = ["first.webm", "second.webm"].map { URL(fileURLWithPath: folder.file($0)) }
+    let room = try await TestRoom()
+    var handlers: [BroadcastHandler] = []
+    let broadcast = room.broadcastScreen(of: "Ana") {
+      handlers.append(BroadcastHandler(file: files[0]))
+      return handlers[0]
+    }
+    let handler = try #require(handlers.first)
+    await room.run(for: .seconds(1))
+    handler.session?.stop()
+    await room.run(for: .milliseconds(100))
+    #expect(handler.states.withLock { $0 } == [.connecting, .connected, .disconnected])
+    let size = try Data(contentsOf: files[0]).count
+    #expect(size > 1_000)
+    await room.run(for: .seconds(1))
+    #expect(try Data(contentsOf: files[0]).count == size, "nothing more is written")
+    try handler.session?.start(with: files[1], streamKey: "key")
+    await room.run(for: .seconds(1))
+    broadcast.finish()
+    await room.run(for: .milliseconds(100))
+    #expect(handler.states.withLock { $0.suffix(3) } == [.connecting, .connected, .disconnected])
+    #expect(handler.states.withLock { $0.count } == 6)
+    #expect(try Data(contentsOf: files[1]).count > 1_000)
   }
 
   @Test func chimeSharesTheScreenOfReplayKit() async throws {

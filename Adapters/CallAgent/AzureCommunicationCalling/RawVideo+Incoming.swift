@@ -78,11 +78,15 @@ public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Senda
 
   private func notifyDelegate(_ newest: VideoFrame) {
     guard state == .started else { return }
-    let frame = RawVideoFrameBuffer()
-    frame.buffer = CVPixelBuffer(newest)
+    let (frame, buffer) = (RawVideoFrameBuffer(), CVPixelBuffer(newest))
+    frame.buffer = buffer
     frame.timestampInTicks = newest.captured.nanoseconds / 1_000
     frame.streamFormat.width = Int32(clamping: newest.width)
     frame.streamFormat.height = Int32(clamping: newest.height)
+    let strides = (0..<3).map { Int32(clamping: CVPixelBufferGetBytesPerRowOfPlane(buffer, $0)) }
+    (frame.streamFormat.stride1, frame.streamFormat.stride2, frame.streamFormat.stride3) = (
+      strides[0], strides[1], strides[2]
+    )
     delegate?.rawIncomingVideoStream(self, didReceiveRawVideoFrame: RawVideoFrameReceivedEventArgs(frame, id))
   }
 

@@ -66,20 +66,19 @@ open class RawVideoFrame: NSObject, @unchecked Sendable {  // as the vendor's: h
   public var streamFormat = VideoStreamFormat()
   /// In microseconds.
   public var timestampInTicks: Int64 = 0
+  fileprivate let held = Lock<CVPixelBuffer?>(nil)
   /// Lets the pixels go.
-  public func dispose() {}
+  public func dispose() { held.withLock { $0 = nil } }
 }
 
 /// A raw video frame in memory, one buffer for each plane.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawvideoframebuffer)
 public final class RawVideoFrameBuffer: RawVideoFrame, @unchecked Sendable {  // as above
-  private let held = Lock<CVPixelBuffer?>(nil)
   public var buffer: CVPixelBuffer! {
     get { held.withLock { $0 } }
     set { held.withLock { $0 = newValue } }
   }
-  public override func dispose() { held.withLock { $0 = nil } }
 }
 
 /// The format that a raw outgoing video stream requests from now on.
