@@ -32,9 +32,11 @@ import Testing
   }
 
   @Test func categoryOfTheManagerIsThatOfTheAudioSession() {
-    manager.setCategory(.ambient, options: .mixWithOthers, mode: .spokenAudio)
+    let category = IVSStageAudioManager.Category.ambient
+    let options = IVSStageAudioManager.CategoryOptions.mixWithOthers
+    manager.setCategory(category, options: options, mode: .spokenAudio)
     #expect(manager.category == .ambient)
-    #expect(manager.options == .mixWithOthers)
+    #expect(manager.options == options)
     #expect(manager.mode == .spokenAudio)
     #expect(session.category == .ambient)
     #expect(session.mode == .spokenAudio)
