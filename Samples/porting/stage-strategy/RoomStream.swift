@@ -90,10 +90,12 @@ extension VideoFeed {
   }
 }
 
+extension SessionOptions { static let ofStage = Self(subscribesToEverything: false) }
+
 /// Errors with the numbers that apps in the stage strategy style know.
 enum RoomFault: Int {
-  case token = 1000, expired = 1001, media = 1020, full = 1024, refused = 1026, closed = 1027, answer = 1203, lost = 1300
-  case device = 10101
+  case token = 1000, expired = 1001, media = 1020, full = 1024, refused = 1026, closed = 1027
+  case answer = 1203, lost = 1300, device = 10101
 
   static let domain = "RoomFault"
   private static let faults: [Failure.Code: RoomFault] = [

@@ -17,23 +17,23 @@ enum StageHelper {
       private(set) var session: Session
       var handler: ((SessionEvent, RoomStage) -> Void)?
       private(set) var participants: [Participant] = []  // the others, while they publish
-      private var streams: [Track.ID: RoomStream] = [:], sent: [RoomStream] = [], wanted: [Participant.ID: Set<Track.Kind>] = [:]
+      private var streams: [Track.ID: RoomStream] = [:], sent: [RoomStream] = [], wanted: [String: Set<Track.Kind>] = [:]
       private var isPublishing = false, isOver = false, observation: Observation?
       private let expiry: NumericDate?
-      private static let options = SessionOptions(subscribesToEverything: false)
       /// - Throws: if the token, a stage's or one of Koine's, does not name a room and a participant.
       init(token: String) throws {
         let text = try? JSONWebToken.parse(token), stage = try? text?.claims(as: IVSStageToken.self)
         let claims = stage?.admission ?? (try? text?.claims(as: KoineToken.self))?.admission
-        guard let claims, let room = claims.room, let id = claims.participantID else { throw RoomFault.token.error("no token") }
-        let (names, world) = (claims.attributes, try Backends.world(room: room, participant: id))
-        let name = [names["username"], names["name"], claims.displayName, claims.externalID].first { $0?.isEmpty == false }
-        let request = JoinRequest(room: room, credential: token, participantID: id, name: (name ?? nil) ?? id, attributes: names)
-        (session, expiry) = (Session(request, in: world, options: Self.options), claims.expiry)
+        guard let claims, let room = claims.room, let id = claims.participantID else { throw RoomFault.token.error("none") }
+        let (tags, world) = (claims.attributes, try Backends.world(room: room, participant: id))
+        let name = [tags["username"], tags["name"], claims.displayName, claims.externalID].first { $0?.isEmpty == false }
+        let shown = (name ?? nil) ?? id
+        let join = JoinRequest(room: room, credential: token, participantID: id, name: shown, attributes: tags)
+        (session, expiry) = (Session(join, in: world, options: .ofStage), claims.expiry)
       }
       func join() throws {
         if let expiry, expiry <= .ofSystemClock() { throw RoomFault.expired.error("the token has expired") }
-        if isOver { (session, isOver) = (Session(session.request, in: session.world, options: Self.options), false) }
+        if isOver { (session, isOver) = (Session(session.request, in: session.world, options: .ofStage), false) }
         observation = session.observe { [weak self] in self?.receive($0) }
         session.join { _ in }  // the events report how it goes
       }
@@ -46,7 +46,7 @@ enum StageHelper {
         case .participantLeft(let owner, _): update(owner, isSettled: true)
         case .streamAdded(_, let owner), .streamRemoved(_, let owner): if !owner.isLocal { update(owner, isSettled: false) }
         case .stateChanged(.ended(let reason)): end(reason)
-        case .streamPublished(let track): for event in [event, .streamAdded(track, session.localParticipant)] { report(event) }
+        case .streamPublished(let track): [event, .streamAdded(track, session.localParticipant)].forEach(report)
         case .publishFailed(let track, _):
           sent.removeAll { $0.id == track.id }
           for event in [.streamRemoved(track, session.localParticipant), event] { report(event) }
@@ -58,7 +58,7 @@ enum StageHelper {
           participants = participants.map { $0.id == participant.id ? participant : $0 }
           report(event)
         case .levelsChanged(let levels):
-          for (id, stream) in streams where stream.kind == .microphone { levels[id.participant].map { stream.levelHandler?(Float($0)) } }
+          for (id, one) in streams { levels[id.participant].map { one.levelHandler?(Float($0)) } }
         default: report(event)
         }
       }
@@ -86,12 +86,12 @@ enum StageHelper {
           if let failure { session.world.delivery.deliver { [weak self] in self?.receive(.publishFailed(track, failure)) } }
         }
         sent = new
-        if isPublishing, wanted == nil { (isPublishing, _) = (false, report(.participantLeft(session.localParticipant, .left))) }
+        if isPublishing, wanted == nil { report(.participantLeft(session.localParticipant, .left)) }
+        isPublishing = isPublishing && wanted != nil
       }
       /// Receives these kinds of tracks of a participant, and no others.
       func receive(_ kinds: Set<Track.Kind>, of participant: Participant) {
-        let isFirst = wanted.updateValue(kinds, forKey: participant.id) == nil
-        update(participant, isSettled: !isFirst)
+        update(participant, isSettled: wanted.updateValue(kinds, forKey: participant.id) != nil)
       }
       private func update(_ owner: Participant, isSettled: Bool) {
         let tracks = isOver ? [] : session.participants.first { $0.id == owner.id }?.tracks ?? []
@@ -107,7 +107,7 @@ enum StageHelper {
         }
         guard isSettled else {
           let (lane, delivery) = (session.world.backend.scheduler.lane("stage"), session.world.delivery)
-          lane.post(at: lane.scheduler.now + .milliseconds(10)) { [weak self] in  // tracks that come together are reported together
+          lane.post(at: lane.scheduler.now + .milliseconds(10)) { [weak self] in  // those that come together are one report
             delivery.deliver { [weak self] in self?.update(owner, isSettled: true) }
           }
           return
@@ -222,10 +222,12 @@ enum StageHelper {
       }
     }
 
+    extension SessionOptions { static let ofStage = Self(subscribesToEverything: false) }
+
     /// Errors with the numbers that apps in the stage strategy style know.
     enum RoomFault: Int {
-      case token = 1000, expired = 1001, media = 1020, full = 1024, refused = 1026, closed = 1027, answer = 1203, lost = 1300
-      case device = 10101
+      case token = 1000, expired = 1001, media = 1020, full = 1024, refused = 1026, closed = 1027
+      case answer = 1203, lost = 1300, device = 10101
 
       static let domain = "RoomFault"
       private static let faults: [Failure.Code: RoomFault] = [
