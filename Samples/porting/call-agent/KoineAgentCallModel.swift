@@ -914,4 +914,3 @@ extension KoineAgentCallModel {
     }
   }
 }
-
