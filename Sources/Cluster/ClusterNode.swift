@@ -482,7 +482,7 @@ package struct ClusterNode: Sendable {
     mutating get { soonest().deadline }
   }
 
-  /// What the deadline waits for.
+  /// The event that the deadline belongs to.
   package var reason: String {
     mutating get { soonest().reason }
   }
@@ -547,7 +547,7 @@ package struct ClusterNode: Sendable {
     return outputs[head]
   }
 
-  /// Carries out what the parts have decided, until none has more to say.
+  /// Carries out the decisions of the parts, until there are none.
   private mutating func settle(at now: Tick) {
     var isMoving = true
     while isMoving {

@@ -1,6 +1,6 @@
 /// Rules that tests take out, one at a time, to see that their checks find what follows.
 package struct ClusterRules: Hashable, Sendable {
-  /// A node whose lease has ended asks the ledger about each of its rooms.
+  /// After the end of its lease a node asks the ledger about each of its rooms.
   package var heedsEviction = true
 
   package init() {}

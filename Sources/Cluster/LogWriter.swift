@@ -83,7 +83,7 @@ struct LogWriter: Sendable {
     (confirmed, sent, missing, isChecked) = (gap.after, 0, nil, false)
   }
 
-  /// Orders whose receipts are late, each once.
+  /// Orders with late receipts, each once.
   mutating func takeLate() -> [UInt64] {
     defer { late = [] }
     return late

@@ -77,7 +77,7 @@ package struct RoomOwnership: Sendable {
     ask(at: now)
   }
 
-  // MARK: What it is
+  // MARK: State
 
   package var isServing: Bool { if case .serving = state { true } else { false } }
   package var isHandingOver: Bool { if case .handingOver = state { true } else { false } }

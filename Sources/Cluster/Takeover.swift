@@ -13,7 +13,7 @@ package struct Takeover: Sendable {
   }
 
   package enum Rank: Hashable, Sendable {
-    /// Nobody else is nearer to the room.
+    /// No other node is nearer to the room.
     case none
     /// A mirror of the room; the one with the most participants is the first (0).
     case mirror(Int)

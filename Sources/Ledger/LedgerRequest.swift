@@ -111,7 +111,7 @@ package enum LedgerTimes {
   package static let lease = Duration.seconds(5)
   /// The silence after which a node may be evicted: two missing heartbeats. (Redis: PTTL < 4,000.)
   package static let suspicion = Duration.milliseconds(1000)
-  /// A connection to the ledger whose oldest request has no answer for so long is broken.
+  /// A connection to the ledger is broken when its oldest request has had no answer for so long.
   package static let answer = Duration.seconds(2)
   /// Between attempts to connect to the ledger, at most.
   package static let backoff = Duration.seconds(1)

@@ -119,7 +119,7 @@ private final class ValueList {
     return UnsafeMutableRawPointer(bitPattern: values.count)
   }
 
-  /// The reply whose values are all here.
+  /// The reply, once all its values are here.
   func takeReply() -> RedisReply {
     var index = 0
     let reply = value(at: &index)

@@ -2,7 +2,7 @@
 package enum RedisReply: Hashable, Sendable {
   /// A short text of the server's own, such as `OK`.
   case status(String)
-  /// A refusal, whose first word is its code, such as `NOSCRIPT No matching script`.
+  /// A refusal. Its first word is its code, such as `NOSCRIPT No matching script`.
   case error(String)
   case integer(Int)
   case bytes([UInt8])

@@ -75,7 +75,7 @@ package struct APISettings: Sendable, Equatable {
   package var eventsPerParticipant = 1_000
   /// Participants of a stage's session of which only refusals are kept. A join may name any id before it is refused.
   package var refusedPerSession = 1_000
-  /// Rooms of VideoSDK that no back end has made, and participants of their sessions, whose history is kept for each API key. Apps name
+  /// Rooms of VideoSDK that no back end has made, and participants of their sessions, with history kept for each API key. Apps name
   /// such rooms as they like.
   package var unmadeRoomsPerKey = 1_000
   package var unmadeVisitsPerKey = 10_000

@@ -49,7 +49,7 @@ import Testing
     try home(of: "room0", in: world).kill()
     let time = timeUntilAllAreBack(world, at: .seconds(10))
     #expect(time < .milliseconds(1500), "\(time)")
-    world.isFaulty = false  // nobody sends any more
+    world.isFaulty = false  // all participants have stopped sending
     world.run(for: .seconds(2))
     for person in world.people { person.checkHasAll(isGuest: false) }
     checkAll(world)

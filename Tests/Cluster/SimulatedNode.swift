@@ -14,7 +14,7 @@ final class SimulatedNode {
   /// Of this node's clock.
   private var offset: Duration
   private var thawsAt: Tick?
-  /// What has arrived at a frozen process.
+  /// Messages that have arrived at a frozen process.
   private var inbox: [(inout ClusterNode, Tick) -> Void] = []
   private var isRestarting = false
   /// Joins that wait, by ticket.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KoineRedisLedger
 
-/// What the scripts do, on a real Redis.
+/// The scripts, on a real Redis.
 @Suite struct LedgerScriptTests {
   private let n1 = NodeID.named("n1#a")
   private let n2 = NodeID.named("n2#b")

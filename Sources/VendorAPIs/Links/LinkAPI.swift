@@ -8,7 +8,7 @@ import KoineRouter
 /// vendors.
 ///
 /// Each linked name is an entity of the registry, written before the rooms are linked, so that a new process links them again. It is
-/// removed when the name's room ends by its back end, and when nobody has used the name for `APISettings.linkSeconds`.
+/// removed when the name's room ends by its back end, and when the name has not been used for `APISettings.linkSeconds`.
 struct LinkAPI: VendorService {
   let context: APIContext
   let links = Links()
@@ -186,7 +186,7 @@ struct LinkAPI: VendorService {
     let removal = links.removal(of: names)
     let changes = links.changes(unlinking: names)
     guard !removal.removed.isEmpty || !changes.isEmpty else { return [] }
-    // The rooms first: only they know who is inside.
+    // The rooms first: only they know their participants.
     if case .failure(let error) = await context.execute(request: request) { throw error }
     links.unmade(names)
     do throws(RegistryError) {

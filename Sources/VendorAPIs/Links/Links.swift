@@ -5,7 +5,7 @@ import KoineRouter
 struct RoomLink: Codable, Sendable, Equatable {
   /// The name to whose room it leads, perhaps by a link of that name.
   var target: String
-  /// When somebody last joined by the name, to a day, or when it was linked.
+  /// The last join by the name, to a day, or the time of the link.
   var used: APITime
 
   static let prefix = "koine/link/"
@@ -36,13 +36,13 @@ final class Links: Sendable {
     var made = RoomLinks()
     /// Names for which rooms and registry may differ, and when to try again; nil: at once.
     var waiting: [String: APITime?] = [:]
-    /// Linked names whose rooms have ended, and when to try again.
+    /// Linked names of rooms that have ended, and when to try again.
     var ended: [String: APITime?] = [:]
     /// Ends when the last operation has ended.
     var last: Task<Void, Never>?
     /// Operations that have begun and not ended.
     var operations = 0
-    /// Linked names whose last use is being written.
+    /// Linked names with a last use that is being written.
     var renewing: Set<String> = []
 
     /// A linked name as the registry has it: the key of its entity has these bytes, while equal texts may have others.
@@ -256,7 +256,7 @@ final class Links: Sendable {
     }
   }
 
-  /// Linked names whose rooms have ended.
+  /// Linked names of rooms that have ended.
   func ended(at now: APITime) -> [String] {
     state.withLock { state in
       guard !state.ended.isEmpty else { return [] }

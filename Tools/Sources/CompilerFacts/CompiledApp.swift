@@ -134,7 +134,7 @@ private struct UnitMatches {
 /// Tells whether a unit is of a file's present text, and of a build without an error in the file.
 ///
 /// The compiler writes units for files with errors, too, but no object files. So a file is compiled if its object is not older than its
-/// text, and its unit was not written by a later build that failed. An object whose code stays the same keeps its date, though: then an empty
+/// text, and its unit was not written by a later build that failed. The object of unchanged code keeps its date, though: then an empty
 /// file of diagnostics says that a later build had no error.
 private struct Freshness {
   /// By module: when its earliest file that has no object of its present text was edited.

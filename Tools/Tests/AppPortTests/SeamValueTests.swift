@@ -26,7 +26,7 @@ import Testing
     try #require(try compilation.compile("KoineUIKit", ["Views.swift": Self.views]))
     try #require(try compilation.compile("UIKit", ["UIKit.swift": "@_exported import KoineUIKit\n"]))
     try #require(try compilation.compile("VideoSDKRTC", ["VideoSDKRTC.swift": Self.vendor]))
-    // A second vendor, some of whose types have the first one's names.
+    // A second vendor; some of its types have the names of the first one's.
     let other = "public class Participant { public init() {}; public var userId: String { \"\" } }\n"
     try #require(
       try compilation.compile(
@@ -185,7 +185,7 @@ import Testing
         func leave() {}
       }
       """, "func show(_ model: Model) { print(model.all.map(\\.displayName)); model.leave() }\n")
-    // A file with both vendors, whose equal names are qualified.
+    // A file with both vendors; equal names are qualified.
     let second = """
       import AmazonIVSBroadcast
       import VideoSDKRTC

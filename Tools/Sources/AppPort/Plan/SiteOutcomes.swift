@@ -3,13 +3,13 @@ import CompilerFacts
 import KoinePorting
 import SwiftSyntax
 
-/// What has become of one call site.
+/// The outcome of one call site.
 struct SiteOutcome {
   let site: VendorSites.Site
   var share: Share
   /// For a site that is not ported: the symbol because of which its statement is not, which may be another site's.
   let cause: String?
-  /// Whether code can take the place of what is left out: it is no case of a switch, and no function that handles a callback.
+  /// Whether code can take the place of the code that is left out: it is no case of a switch, and no function that handles a callback.
   var takesCode = false
   /// Whether a comment of its own stands for it. A pattern of a case that has others is left out without one.
   var hasComment = true
@@ -21,7 +21,7 @@ struct LostCallback {
   let place: CodeLocation
 }
 
-/// Finds the reasons for what has become of an app's call sites.
+/// Finds the reasons for the outcomes of an app's call sites.
 ///
 /// A statement is left out as a whole: its other sites have the reason of the one that could not be ported.
 struct SiteOutcomes {
