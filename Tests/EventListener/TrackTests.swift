@@ -205,7 +205,7 @@ import WebRTC
     track.remove(glass)
   }
 
-  @MainActor private final class VideoSizeListener: RTCVideoViewDelegate {
+  private final class VideoSizeListener: RTCVideoViewDelegate {
     var sizes: [CGSize] = []
     func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize) { sizes.append(size) }
   }

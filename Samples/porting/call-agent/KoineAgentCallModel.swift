@@ -293,7 +293,7 @@ final class KoineAgentCallModel: NSObject, ObservableObject {
     }
     for participant in added {
       followed.insert(participant.id)
-      for case let stream as RoomTrack in participant.videos {
+      for stream in participant.videos {
         didChange(stream, of: participant)
       }
     }

@@ -85,7 +85,8 @@ enum CallAgentHelper {
         room: String? = nil, callees: [String] = [], answering ring: Ring? = nil, setup: CallSetup?,
         completion: @escaping (AgentCall?, (any Error)?) -> Void
       ) {
-        nonisolated(unsafe) let (done, setup, machine) = (completion, setup ?? CallSetup(), endpoint.world.machine)
+        nonisolated(unsafe) let (done, setup) = (completion, setup ?? CallSetup())
+        let machine = endpoint.world.machine
         endpoint.world.delivery.deliver { [self] in
           let isBlind = setup.videos.contains { $0.isCamera } && machine.permission(.camera) == .denied
           guard !isBlind, machine.permission(.microphone) != .denied else {

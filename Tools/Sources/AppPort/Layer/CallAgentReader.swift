@@ -137,9 +137,34 @@ enum CallAgentReader: StyleReader {
       return try text(of: sequence, renderer)
     }
     if let chain = node.as(OptionalChainingExprSyntax.self) { return try text(of: chain, renderer) }
+    if let loop = node.as(ForStmtSyntax.self) { return try text(of: loop, renderer) }
     if let type = node.as(IdentifierTypeSyntax.self) { return text(of: type, renderer) }
     if let name = node.as(DeclReferenceExprSyntax.self) { return text(of: name, renderer) }
     return nil
+  }
+
+  /// `for case let stream as RemoteVideoStream in participant.incomingVideoStreams` without the cast: the helper's list has
+  /// one type.
+  private static func text(of loop: ForStmtSyntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
+    guard let keyword = loop.caseKeyword,
+      let list = loop.sequence.as(MemberAccessExprSyntax.self)?.declName.baseName,
+      renderer.symbol(at: list) == "RemoteParticipant.incomingVideoStreams",
+      let binding = loop.pattern.as(ValueBindingPatternSyntax.self),
+      let cast = binding.pattern.as(ExpressionPatternSyntax.self)?.expression.as(SequenceExprSyntax.self),
+      let name = cast.elements.first?.as(PatternExprSyntax.self)?.pattern,
+      let type = cast.elements.last?.lastToken(viewMode: .sourceAccurate),
+      renderer.symbol(at: type) == "RemoteVideoStream"
+    else { return nil }
+    renderer.mark(type, .inHelper)
+    let start = loop.forKeyword.description + keyword.leadingTrivia.description
+    let pattern = name.trimmedDescription + type.trailingTrivia.description
+    var text = start + pattern
+    var isAfterPattern = false
+    for child in loop.children(viewMode: .sourceAccurate) {
+      if isAfterPattern { text += try renderer.render(child) }
+      if child.id == loop.pattern.id { isAfterPattern = true }
+    }
+    return text
   }
 
   private static func text(of call: FunctionCallExprSyntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
