@@ -157,7 +157,12 @@ let package = Package(
     module("Transport", dependencies: ["RoomModel", "KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
 
     // Layer 4
-    module("Router", dependencies: ["RoomModel", "KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
+    module(
+      "Router",
+      dependencies: [
+        "RoomModel", "KoineBase", "KoineCluster", "KoineJSONCodec", "KoineLedger", "KoineRTP", "KoineTransport",
+        "KoineSignaling",
+      ]),
     module("MediaEngine", dependencies: ["KoineBase", "KoineMedia", "KoineCodecs", "KoineAudioProcessing"]),
     module("Peer", dependencies: ["RoomModel", "KoineBase", "KoineRTP", "KoineSockets", "KoineTransport"]),
 

@@ -73,6 +73,10 @@ package struct Placement: Sendable {
 
   package func record(of id: NodeID) -> NodeRecord? { nodes[id]?.record }
 
+  package func node(at publicAddress: String) -> NodeID? {
+    nodes.values.map(\.record).filter { $0.publicAddress == publicAddress }.map(\.id).min()
+  }
+
   /// Whether the last heartbeat is recent.
   package func isSeen(_ id: NodeID, at now: Tick) -> Bool {
     nodes[id].map { now - $0.heartbeat < limits.seen } ?? false

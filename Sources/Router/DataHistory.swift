@@ -85,6 +85,8 @@ struct DataHistory: Codable {
     /// Of `items`: what comes before has been let go.
     private var head = 0
     private var size = 0
+    /// Numbers of messages that were let go.
+    var dropped: [UInt64] = []
 
     init(count: Int, bytes: Int) { (self.count, self.bytes) = (count, bytes) }
 
@@ -106,6 +108,7 @@ struct DataHistory: Codable {
       if isOver, item.expires != nil { expire(at: now) }
       while isOver {
         size -= items[head].size
+        dropped.append(items[head].order)
         head += 1
       }
       if head >= 64, head * 2 >= items.count {
@@ -140,6 +143,7 @@ struct DataHistory: Codable {
     private var isOver: Bool { items.count - head > count || size > bytes }
 
     mutating func expire(at now: Tick) {
+      dropped += kept.lazy.filter { $0.expires.map { $0 <= now } ?? false }.map(\.order)
       items = kept.filter { $0.expires.map { $0 > now } ?? true }
       head = 0
       size = items.reduce(0) { $0 + $1.size }
@@ -161,25 +165,58 @@ struct DataHistory: Codable {
   /// - Parameters:
   ///   - lifetime: in seconds, any number is accepted; nil: as long as the room exists.
   ///   - recipients: nil for all participants.
-  mutating func keep(
+  /// - Returns: whether it is kept.
+  @discardableResult mutating func keep(
     _ message: ReceivedMessage, lifetime: Double? = nil, for recipients: [Addressee]? = nil,
     isForReturning: Bool = false,
     at now: Tick
-  ) {
+  ) -> Bool {
     let age = lifetime.map { min($0, limits.lifetime.inSeconds) }
-    guard age.map({ $0 > 0 }) ?? true else { return }
+    guard age.map({ $0 > 0 }) ?? true else { return false }
     let item = Kept(
       message, received: now, expires: age.map { now + .seconds($0) }, recipients: recipients,
       isForReturning: isForReturning)
     if age == nil {
-      if item.size <= persistent.bytes { persistent.add(item, at: now) }
+      guard item.size <= persistent.bytes else { return false }
+      persistent.add(item, at: now)
     } else {
-      if item.size <= passing.bytes { passing.add(item, at: now) }
+      guard item.size <= passing.bytes else { return false }
+      passing.add(item, at: now)
     }
+    if !isLogged { _ = takeDropped() }
+    return true
   }
 
   /// Keeps a message in place of the earlier retained message of its topic.
-  mutating func retain(_ message: ReceivedMessage, at now: Tick) { retained.keep(message, at: now) }
+  mutating func retain(_ message: ReceivedMessage, at now: Tick) {
+    retained.keep(message, at: now)
+    if !isLogged { _ = takeDropped() }
+  }
+
+  // MARK: The log of a room of a cluster
+
+  /// Whether the room has a log, from which dropped messages are removed (`takeDropped`).
+  var isLogged = false
+
+  /// Numbers of messages that are not kept any more, since the last call.
+  mutating func takeDropped() -> [UInt64] {
+    defer { (passing.dropped, persistent.dropped, retained.dropped) = ([], [], []) }
+    return passing.dropped + persistent.dropped + retained.dropped
+  }
+
+  /// The kept messages with numbers in this range as the log has them, in order.
+  func logged(after order: UInt64, through last: UInt64) -> [LoggedMessage] {
+    let shelved = (Array(passing.kept(after: order)) + Array(persistent.kept(after: order))).filter { !$0.isForReturning }
+    let messages =
+      shelved.map { kept in
+        LoggedMessage(
+          kept.data.message, lifetime: kept.expires.map { $0 - kept.received }, recipients: kept.recipients)
+      }
+      + retained.messages(after: order).map {
+        LoggedMessage($0.data.message, lifetime: nil, recipients: nil, isRetained: true)
+      }
+    return messages.filter { $0.message.order <= last }.sorted { $0.message.order < $1.message.order }
+  }
 
   // MARK: Snapshots
 

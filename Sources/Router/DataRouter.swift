@@ -1,4 +1,5 @@
 import KoineBase
+import KoineLedger
 import KoineSignaling
 
 /// Checks the permission to send a data message, numbers the messages of a room, chooses the recipients of each, and keeps the
@@ -18,6 +19,8 @@ struct DataRouter: Codable {
     var includesSender: Bool
     /// Whether a co-located service gets the message.
     var isForService: Bool
+    /// As the room's log keeps it; nil for a message that is not kept, and in a room without a log.
+    var logged: LoggedMessage?
 
     func reaches(_ id: Participant.ID) -> Bool {
       if id == message.sender, includesSender { return true }
@@ -74,22 +77,34 @@ struct DataRouter: Codable {
     let data = ReceivedMessage(
       sender: sender, topic: message.topic, payload: message.payload, id: sent.id, order: order,
       isDirected: names != nil)
-    keep(data, message, in: roster, at: now)
-    return Delivery(message: data, recipients: names, includesSender: sent.echo, isForService: isForService)
+    let logged = keep(data, message, in: roster, at: now)
+    return Delivery(
+      message: data, recipients: names, includesSender: sent.echo, isForService: isForService,
+      logged: history.isLogged ? logged : nil)
   }
 
-  private mutating func keep(_ data: ReceivedMessage, _ message: DataMessage, in roster: Roster, at now: Tick) {
+  /// - Returns: the message as a log keeps it; nil if later participants do not get it.
+  private mutating func keep(
+    _ data: ReceivedMessage, _ message: DataMessage, in roster: Roster, at now: Tick
+  ) -> LoggedMessage? {
     // Of the kinds that the ids are of now, or were when their participants left.
     let addressees = message.recipients?.map { DataHistory.Addressee(id: $0, kind: roster.kind(of: $0)) }
     if message.isRetained, message.recipients == nil {
       history.retain(data, at: now)
-    } else if message.isPersistent {
-      history.keep(data, for: addressees, at: now)
-    } else if let lifetime = message.lifetime {
-      history.keep(data, lifetime: lifetime.inSeconds, for: addressees, at: now)
-    } else if now < recovers {
+      return LoggedMessage(data, lifetime: nil, recipients: nil, isRetained: true)
+    }
+    if message.isPersistent {
+      guard history.keep(data, for: addressees, at: now) else { return nil }
+      return LoggedMessage(data, lifetime: nil, recipients: addressees)
+    }
+    if let lifetime = message.lifetime {
+      guard history.keep(data, lifetime: lifetime.inSeconds, for: addressees, at: now) else { return nil }
+      return LoggedMessage(data, lifetime: lifetime, recipients: addressees)
+    }
+    if now < recovers {
       history.keep(data, lifetime: (recovers - now).inSeconds, for: addressees, isForReturning: true, at: now)
     }
+    return nil
   }
 
   /// A message of a service beside the router. To all participants, it stands until the service's next one, and
@@ -108,6 +123,32 @@ struct DataRouter: Codable {
 
   /// The last message of a service to all participants, while it stands.
   func status(of service: String) -> [UInt8]? { status[service]?.data.message.payload }
+
+  // MARK: The log of a room of a cluster
+
+  /// Begins with what the room's log has.
+  /// - Parameters:
+  ///   - base: the numbers of new messages are above it.
+  ///   - messages: in order, with their ages.
+  mutating func restore(_ messages: [(message: LoggedMessage, age: Duration)], base: UInt64, at now: Tick) {
+    (order, history.isLogged) = (base, true)
+    for (logged, age) in messages {
+      let (message, received) = (logged.message, now - age)
+      if logged.isRetained {
+        history.retain(message, at: received)
+      } else {
+        history.keep(message, lifetime: logged.lifetime?.inSeconds, for: logged.recipients, at: received)
+      }
+    }
+  }
+
+  /// Numbers of messages that the log need not keep any more, since the last call.
+  mutating func takeDropped() -> [UInt64] { history.takeDropped() }
+
+  /// The kept messages with numbers in this range, as entries of the log.
+  func entries(after order: UInt64, through last: UInt64) -> [LogEntry] {
+    history.logged(after: order, through: last).compactMap(\.entry)
+  }
 
   // MARK: Later participants
 

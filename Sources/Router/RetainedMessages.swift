@@ -9,6 +9,8 @@ struct RetainedMessages {
   static let byteLimit = 1 << 20
 
   private var kept: [String: DataHistory.Kept] = [:]
+  /// Numbers of messages that were dropped or replaced.
+  var dropped: [UInt64] = []
   /// Of `kept`, in bytes as written.
   private var size = 0
 
@@ -39,7 +41,11 @@ struct RetainedMessages {
     size += item.size
   }
 
-  private mutating func remove(_ topic: String) { size -= kept.removeValue(forKey: topic)?.size ?? 0 }
+  private mutating func remove(_ topic: String) {
+    guard let item = kept.removeValue(forKey: topic) else { return }
+    size -= item.size
+    dropped.append(item.order)
+  }
 
   private func leastNeeded(besides newest: String) -> String? {
     func rank(_ item: DataHistory.Kept) -> (Int, UInt64) { (item.data.message.payload.isEmpty ? 0 : 1, item.order) }

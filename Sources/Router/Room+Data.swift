@@ -9,9 +9,10 @@ extension Room {
     do throws(Failure) {
       try data.check(message, grants: member.grants, services: services)
       try spend(bytes: message.payload.count + message.topic.utf8.count, of: member, at: now)
+      guard !acknowledgeAgain(sent.id, of: member, at: now) else { return }
       let delivery = try data.route(
         sent, from: member.id, in: roster, services: services, openServices: attendant?.openNames ?? [], at: now)
-      outbox.post(.dataReceipt(DataReceipt(id: sent.id, order: delivery.message.order)), to: member.client)
+      acknowledge(delivery, to: member, at: now)
       if delivery.isForService {
         attendant?.handle(
           .init(

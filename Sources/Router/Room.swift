@@ -46,6 +46,10 @@ final class Room {
   var nextTelling: Tick?
   /// Requests sent to publishers. Changed by `Room+Forwarding`.
   var keyFrameRequests = 0
+  /// In a cluster only. Changed by `Room+Log` and `Router+Cluster`.
+  var log: RoomLog?
+  /// Until then the room waits for participants, even if there are none. Changed by `Room+Log`.
+  var keptOpenUntil: Tick?
   /// Whether something has happened that its router must look at. Changed by all, and reset by `Router.settle`.
   var needsSettling = false
 
@@ -61,6 +65,8 @@ final class Room {
   private(set) var entrances: Set<String> = []
   /// Armed by `Router.settle`.
   var alarm = HeapAlarm()
+  /// Adds what a cluster's node says to those that join. Set by the router.
+  var describe: ((inout Joined, Tick) -> Void)?
   /// Called for each event of the room, in order. Set by the router.
   var observe: (@Sendable (RoomEvent) -> Void)?
   /// Counted by `PeerTable`.
@@ -118,6 +124,8 @@ final class Room {
       local: member.participant, description: slot.peer.localDescription, participants: others,
       history: entries.map(\.message), epoch: epoch, attendants: attendant?.names)
     joined.permissions = grants.permissions.sorted { $0.rawValue < $1.rawValue }
+    joined.continues = log != nil
+    describe?(&joined, now)
     if let next {
       joined.hasMoreHistory = true
       client.comingHistory = HistoryCursor(reader: reader, through: data.order, joined: now, after: next)
@@ -243,7 +251,12 @@ final class Room {
   }
 
   /// Removes all participants. The router does not announce the departures, because every participant leaves.
-  func close(told reason: EndReason) {
+  func close(told reason: EndReason) { empty(telling: .ended(reason), as: reason) }
+
+  /// The room has another home, and is over here. Its participants go there.
+  func depose(to places: [String]) { empty(telling: .moved(places: places), as: .lost) }
+
+  private func empty(telling message: ServerMessage, as reason: EndReason) {
     for member in members {
       let publishers = Set(member.subscriptions.map(\.track.id.participant)).sorted()
       for forwarder in member.subscriptions { forwarder.detach() }
@@ -258,12 +271,13 @@ final class Room {
       member.tracks.removeAll()
       peers.remove(member.slot)
       member.slot.member = nil
-      outbox.post(.ended(reason), to: member.client)
+      outbox.post(message, to: member.client)
       report(.left(reason), of: member)
     }
     departed += members
     (members, membersByID, watched, awaitingKeyFrames) = ([], [:], [], [])
     roster.removeAll()
+    keptOpenUntil = nil
     needsSettling = true
   }
 
@@ -407,8 +421,7 @@ final class Room {
   var deadline: Tick? {
     var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(roster.nextExpiry).sooner(
       roster.awaitedUntil
-    ).sooner(
-      nextTelling)
+    ).sooner(nextTelling).sooner(keptOpenUntil)
     for member in watched { soonest = soonest.sooner(member.deadline) }
     for track in awaitingKeyFrames { soonest = soonest.sooner(track.keyFrames.deadline) }
     return soonest
@@ -419,7 +432,7 @@ final class Room {
     soonestDeadline([
       "speakers": speakers.deadline, "check of layers": nextLayerCheck, "check of quality": nextQualityCheck,
       "end of a credential": roster.nextExpiry, "participants of a restored room": roster.awaitedUntil,
-      "deferred notifications": nextTelling,
+      "deferred notifications": nextTelling, "participants of a room that was opened": keptOpenUntil,
       "connect or reconnect limit": watched.reduce(nil) { ($0 as Tick?).sooner($1.deadline) },
       "key frame request": awaitingKeyFrames.reduce(nil) { ($0 as Tick?).sooner($1.keyFrames.deadline) },
     ])
@@ -432,6 +445,7 @@ final class Room {
     checkQuality(at: now)
     checkExpiry(at: now)
     checkReturns(at: now)
+    checkKeptOpen(at: now)
     tellOwed(at: now)
     for member in watched {
       guard let deadline = member.deadline, deadline <= now else { continue }

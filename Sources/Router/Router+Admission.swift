@@ -9,6 +9,9 @@ extension Router {
     var join = join
     let answer = answer(join, verdict)
     if case .success(let grants) = answer, let room = grants.room { join.room = room }
+    if case .success(let grants) = answer, canBeLocated(join, grants), locate(join, verdict, for: client, at: now) {
+      return
+    }
     switch admission(join, answer, at: now) {
     case .failure(let failure):
       outbox.post(.refused(failure), to: client.id)
@@ -26,7 +29,7 @@ extension Router {
         return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: client.id)
       }
       if let older = lobby.knock(of: id, at: place, for: join, grants), let waiting = clients[older.client] {
-        stopWaiting(waiting)
+        stopWaiting(waiting, at: now)
         outbox.post(.ended(.duplicate), to: waiting.id)
       }
       lobby.add(knock)
@@ -106,9 +109,10 @@ extension Router {
     outbox.post(message, to: deciders.compactMap(\.client))
   }
 
-  func stopWaiting(_ client: Client) {
+  func stopWaiting(_ client: Client, at now: Tick) {
     guard let knock = lobby.remove(client.id) else { return }
     tellDeciders(.knockEnded(participant: knock.id, admitted: nil, number: knock.number), of: knock)
+    if let room = rooms[knock.room] { settle(room, at: now) }
   }
 
   func answerKnock(of id: String, number: Int?, _ admitted: Bool, by member: Member, at now: Tick) {
@@ -184,6 +188,11 @@ extension Router {
       return .failure(failure)
     }
     return answer
+  }
+
+  /// Whether it is worth asking where the room is. Other joins are refused anyway.
+  private func canBeLocated(_ join: Join, _ grants: Grants) -> Bool {
+    join.version == SignalingVersion.current && !join.room.isEmpty && obstacle(grants) == nil
   }
 
   /// Why a participant with these grants may not be in any room; nil if it may.
@@ -301,11 +310,13 @@ extension Router {
   }
 
   private func room(named name: String, for client: Client, at now: Tick) -> Room? {
-    if let room = rooms[name] { return room }
+    let known = rooms[name]
+    // A cluster's rooms are opened before anyone has a permit for them.
+    if let known, known.log == nil || known.permit != nil { return known }
     let name = rooms.name(of: name)
     let permit = configuration.roomPermit?(client.id)
-    guard permit != nil || configuration.roomPermit == nil else { return nil }
-    let room = makeRoom(named: name, at: now)
+    guard permit != nil || configuration.roomPermit == nil, known != nil || cluster == nil else { return nil }
+    let room = known ?? makeRoom(named: name, at: now)
     room.permit = permit
     return room
   }
@@ -317,6 +328,7 @@ extension Router {
       peers: peers,
       outbox: outbox, random: random.fork(), epoch: epoch, now: now)
     room.observe = configuration.roomEvent
+    if let cluster { room.describe = { [weak cluster] in cluster?.describe(&$0, at: $1) } }
     rooms.add(room)
     return room
   }

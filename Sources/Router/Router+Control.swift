@@ -37,7 +37,7 @@ extension Router: RoomControl {
       let name = rooms.name(of: asked)
       let knock = lobby.knocks(at: name).first { $0.id == id && $0.isReached(by: origin, asking: asked) }
       if let knock, rooms[name]?.member(id) == nil {
-        endWaiting(knock, reason)
+        endWaiting(knock, reason, at: now)
         break
       }
       let (room, member) = try member(id, in: name, for: origin, asking: asked)
@@ -48,7 +48,7 @@ extension Router: RoomControl {
       if origin.kind == .vendorAPI, let room = rooms[name], room.hasOtherEntrances(than: asked) {
         // A back end ends the stays that began under its own name of the room, and no others.
         for knock in lobby.knocks(at: name) where knock.isReached(by: origin, asking: asked) {
-          endWaiting(knock, .roomClosedByService)
+          endWaiting(knock, .roomClosedByService, at: now)
         }
         for member in room.members where member.entrance == asked {
           room.remove(member, told: .roomClosedByService, others: .removed, at: now)
@@ -58,11 +58,11 @@ extension Router: RoomControl {
       }
       let knocks = lobby.knocks(at: name).filter { $0.isReached(by: origin, asking: asked) }
       let reason: EndReason = origin.kind == .vendorAPI ? .roomClosedByService : .roomClosed
-      for knock in knocks { endWaiting(knock, reason) }
+      for knock in knocks { endWaiting(knock, reason, at: now) }
       // Participants may wait before a room that no participant is in.
       if knocks.isEmpty || rooms[name] != nil { close(try room(named: name), reason, at: now) }
     case .closeAllRooms:
-      for knock in lobby.all { endWaiting(knock, .roomClosed) }
+      for knock in lobby.all { endWaiting(knock, .roomClosed, at: now) }
       for room in rooms.sorted { close(room, .roomClosed, at: now) }
     case .grant(let change, let id, let name):
       let (room, member) = try member(id, in: name, for: origin, asking: name)
@@ -129,9 +129,9 @@ extension Router: RoomControl {
   }
 
   /// Ends the waiting of a participant that has not been admitted.
-  private func endWaiting(_ knock: Lobby.Knock, _ reason: EndReason) {
+  private func endWaiting(_ knock: Lobby.Knock, _ reason: EndReason, at now: Tick) {
     guard let client = clients[knock.client] else { return }
-    stopWaiting(client)
+    stopWaiting(client, at: now)
     outbox.post(.ended(reason), to: client.id)
   }
 

@@ -28,7 +28,8 @@ extension Router {
     guard let client = clients.removeValue(forKey: id) else { return }
     let grace = grace ?? configuration.limits.dropGrace
     switchboard.close(client.id)
-    stopWaiting(client)
+    stopWaiting(client, at: now)
+    cluster?.forget(client.id)
     guard let member = client.member else { return }
     member.client = nil
     member.room.loses(member, grace: grace, at: now)
@@ -70,7 +71,9 @@ extension Router {
   package func credentialQuestion(of message: ClientMessage, from id: ClientID) -> CredentialQuestion? {
     guard let client = clients[id] else { return nil }
     switch message {
-    case .join(let join) where client.member == nil && !lobby.isWaiting(client.id): return .join(join)
+    case .join(let join)
+    where client.member == nil && !lobby.isWaiting(client.id) && cluster?.isWaiting(client.id) != true:
+      return .join(join)
     case .renew(let credential): return client.member.map { .renewal(renewal(credential, of: $0)) }
     case .register(let register): return .identity(register)
     default: return nil
@@ -87,7 +90,7 @@ extension Router {
     switch message {
     case .ping, .bye, .heard, .resumeConversation: return  // of the signalling channel
     case .join(let join):
-      guard client.member == nil, !lobby.isWaiting(client.id) else {
+      guard client.member == nil, !lobby.isWaiting(client.id), cluster?.isWaiting(client.id) != true else {
         return outbox.post(
           .failed(request: nil, Failure(.wrongState, "already in a room, or before it")), to: client.id)
       }
@@ -98,8 +101,9 @@ extension Router {
       guard let member = client.member, member.grants.canModerate else { break }
       execute(RoomRequest(.close(room: member.room.name), by: CommandOrigin(.participant, member.id)), at: now)
       return
-    case .leave where lobby.isWaiting(client.id):
-      stopWaiting(client)
+    case .leave where lobby.isWaiting(client.id) || cluster?.isWaiting(client.id) == true:
+      stopWaiting(client, at: now)
+      cluster?.forget(client.id)
       return outbox.post(.ended(.left), to: client.id)
     case .answerKnock(let id, let admitted, let number):
       guard let member = client.member else { break }

@@ -18,6 +18,9 @@ package struct RouterConfiguration: Sendable {
   package var roomEvent: (@Sendable (RoomEvent) -> Void)?
   /// Asked before a client opens a room: nil refuses it, anything else is released with the room.
   package var roomPermit: (@Sendable (ClientID) -> AnyObject?)?
+  /// nil: this router has all rooms. Otherwise the owner carries requests to the cluster's ledger and its events back
+  /// (`Router.takeLedgerRequests`, `handle(_: LedgerEvent, …)`, `takeClusterEvents`), after each call that takes a time.
+  package var cluster: ClusterConfiguration?
   /// Whether the owner calls `Router.historyWritten` once a page of history has been written; else all pages are sent at once.
   package var pacesPages = false
   /// Every RTP and RTCP packet before protection and after it has been opened; for traces.
@@ -93,6 +96,7 @@ package final class Router {
   var lobby = Lobby()
   var switchboard: Switchboard
   var random: SeededRandom
+  let cluster: ClusterMembership?
   /// By recordings that the co-located recorder has under way: the names by which participants have come to their rooms.
   var recordings: [Recording: Set<String>] = [:]
   private var counts = RouterStatistics()
@@ -100,7 +104,9 @@ package final class Router {
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
     self.configuration = configuration
     self.random = random
+    cluster = configuration.cluster.map { ClusterMembership($0, random: self.random.fork(), at: now) }
     switchboard = Switchboard(outbox: outbox)
+    takeClusterOutputs(at: now)
   }
 
   deinit {
@@ -189,17 +195,19 @@ package final class Router {
 
   /// When `handleTimeout` next has work to do; it may turn out to have none.
   package var deadline: Tick? {
-    peers.deadline.sooner(rooms.deadline).sooner(switchboard.deadline)
+    peers.deadline.sooner(rooms.deadline).sooner(switchboard.deadline).sooner(cluster?.node.deadline)
   }
 
   /// What `deadline` waits for.
   package var deadlineReason: String {
     let reason = soonestDeadline([
       "ringing": switchboard.deadline, "room": rooms.deadline, "peer": peers.deadline,
+      "cluster": cluster?.node.deadline,
     ])
     switch reason {
     case "room": return "room: \(rooms.soonest?.deadlineReason ?? "an entry that is out of date")"
     case "peer": return "peer: \(peers.deadlineReason)"
+    case "cluster": return "cluster: \(cluster?.node.reason ?? "")"
     default: return reason
     }
   }
@@ -212,27 +220,36 @@ package final class Router {
       room.handleTimeout(at: now)
       settle(room, at: now)
     }
+    cluster?.node.handleTimeout(at: now)
+    takeClusterOutputs(at: now)
   }
 
   /// Called after every change of a room: releases the clients of departed members, arms the room's timer, and removes the room
   /// when it is empty.
   func settle(_ room: Room, at now: Tick) {
     room.needsSettling = false
+    record(room, at: now)
     for member in room.takeDeparted() {
       // The client stays, and may already be in another room.
       if let id = member.client, let client = clients[id], client.member === member {
         client.member = nil
       }
     }
-    if room.members.isEmpty, !room.roster.isAwaiting {
+    if room.members.isEmpty, !room.roster.isAwaiting, !isHeldOpen(room, at: now) {
       lobby.forgetPositions(at: room.name)
       counts.forwardedPackets += room.forwardedPackets
       counts.keyFrameRequests += room.keyFrameRequests
       room.permit = nil
       rooms.remove(room)
+      closeInCluster(room, at: now)
     } else {
       rooms.arm(room)
     }
+  }
+
+  /// In a cluster a room is opened before its first participant enters, and has the lobby in which participants wait.
+  private func isHeldOpen(_ room: Room, at now: Tick) -> Bool {
+    room.log != nil && (room.isKeptOpen(at: now) || !lobby.knocks(at: room.name).isEmpty)
   }
 
   /// For tests.
@@ -243,7 +260,7 @@ package final class Router {
     [
       "clients": clients.count, "rooms": rooms.count, "room numbers": rooms.numbers,
       "members": rooms.all.reduce(0) { $0 + $1.members.count },
-      "knocks": lobby.count, "devices and calls": switchboard.count, "messages": outbox.count,
+      "knocks": lobby.count, "joins that wait": cluster?.waiting ?? 0, "devices and calls": switchboard.count, "messages": outbox.count,
     ].merging(peers.holdings) { $1 }
   }
 

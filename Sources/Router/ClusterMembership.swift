@@ -1,0 +1,107 @@
+package import KoineBase
+package import KoineCluster
+package import KoineLedger
+import KoineSignaling
+
+/// With what a router is one node of a cluster.
+package struct ClusterConfiguration: Sendable {
+  package var record: NodeRecord
+  package var limits = ClusterLimits()
+  package var rules = ClusterRules()
+  /// In seconds: how often clients ask whether the connection is alive, and the silence after which it is not.
+  package var ping = 2
+  package var silence = 6
+
+  package init(record: NodeRecord) { self.record = record }
+}
+
+/// What the owner of a router must know of its node.
+package enum ClusterEvent: Hashable, Sendable {
+  /// Whether the node's lease stands is unknown, or known again. Receipts of kept messages wait meanwhile.
+  case uncertain(Bool)
+  /// Another living node has this node's name: the process must end.
+  case nameTaken(by: NodeID)
+  /// The room's participants went to another home, nil: they come back here.
+  case deposed(room: String, home: NodeID?, RoomOwnership.Cause)
+  /// The room is here now, with so many messages of an earlier home.
+  case opened(room: String, entries: Int)
+  /// All rooms are handed over.
+  case drained
+  /// The lease has ended.
+  case released
+}
+
+/// A router's part in a cluster: its node, and the joins that wait until it is known where their rooms are.
+final class ClusterMembership {
+  struct WaitingJoin {
+    let client: ClientID
+    let join: Join
+    let verdict: CredentialVerdict?
+  }
+
+  var node: ClusterNode
+  let configuration: ClusterConfiguration
+  private var joins: [UInt64: WaitingJoin] = [:]
+  private var tickets: [ClientID: UInt64] = [:]
+  private var lastTicket: UInt64 = 0
+  private var requests: [(number: UInt64, request: LedgerRequest)] = []
+  private var events: [ClusterEvent] = []
+
+  init(_ configuration: ClusterConfiguration, random: SeededRandom, at now: Tick) {
+    self.configuration = configuration
+    node = ClusterNode(
+      record: configuration.record, limits: configuration.limits, rules: configuration.rules, random: random, at: now)
+  }
+
+  // MARK: Joins
+
+  var waiting: Int { joins.count }
+
+  func isWaiting(_ client: ClientID) -> Bool { tickets[client] != nil }
+
+  /// - Returns: the ticket under which the node answers.
+  func wait(_ join: WaitingJoin) -> UInt64 {
+    lastTicket += 1
+    (joins[lastTicket], tickets[join.client]) = (join, lastTicket)
+    return lastTicket
+  }
+
+  func take(_ ticket: UInt64) -> WaitingJoin? {
+    guard let join = joins.removeValue(forKey: ticket) else { return nil }
+    tickets[join.client] = nil
+    return join
+  }
+
+  /// The client waits no longer.
+  /// - Returns: whether it waited.
+  @discardableResult func forget(_ client: ClientID) -> Bool { tickets[client].flatMap(take) != nil }
+
+  // MARK: Places
+
+  /// Addresses where participants may try, those of `home` first.
+  func places(home: NodeRecord? = nil, at now: Tick) -> [String] {
+    var places = home?.publicAddress.map { [$0] } ?? []
+    for place in node.places(at: now).compactMap(\.publicAddress) where !places.contains(place) { places.append(place) }
+    return Array(places.prefix(SignalingLimits.places))
+  }
+
+  func describe(_ joined: inout Joined, at now: Tick) {
+    joined.places = places(at: now)
+    (joined.pingSeconds, joined.silenceSeconds) = (configuration.ping, configuration.silence)
+  }
+
+  // MARK: Outputs
+
+  func send(_ number: UInt64, _ request: LedgerRequest) { requests.append((number, request)) }
+  func tell(_ event: ClusterEvent) { events.append(event) }
+
+  func takeRequests() -> [(number: UInt64, request: LedgerRequest)] {
+    defer { requests = [] }
+    return requests
+  }
+
+  func takeEvents() -> [ClusterEvent] {
+    defer { events = [] }
+    return events
+  }
+}

@@ -1,0 +1,67 @@
+import KoineBase
+import KoineJSONCodec
+import KoineLedger
+import KoineSignaling
+
+/// A data message that a room keeps, as the content of an entry in the room's log. JSON: a reader ignores fields that it does
+/// not know, and entries of a version above its own.
+struct LoggedMessage: Equatable {
+  static let version = 1
+  /// The largest message with all its recipients.
+  static let limits = JSONCodec.Limits(depth: 6, size: 4 * SignalingLimits.clientMessage, values: 100_000)
+
+  var message: ReceivedMessage
+  /// nil: the message is kept as long as the room exists.
+  var lifetime: Duration?
+  /// nil: the message is for all participants.
+  var recipients: [DataHistory.Addressee]?
+  /// Whether it stands in place of the earlier message of its topic.
+  var isRetained = false
+
+  /// - Returns: nil if the message is too large for the log.
+  var entry: LogEntry? {
+    (try? JSONCodec.encode(self, limits: Self.limits)).map { LogEntry(order: message.order, content: $0) }
+  }
+
+  /// - Returns: nil for the content of a later version, and for bytes that are no message.
+  init?(_ entry: LogEntry) {
+    guard let message = try? JSONCodec.decode(LoggedMessage.self, from: entry.content, limits: Self.limits),
+      message.message.order == entry.order
+    else { return nil }
+    self = message
+  }
+
+  init(
+    _ message: ReceivedMessage, lifetime: Duration?, recipients: [DataHistory.Addressee]?, isRetained: Bool = false
+  ) {
+    (self.message, self.lifetime, self.recipients, self.isRetained) = (message, lifetime, recipients, isRetained)
+  }
+}
+
+extension LoggedMessage: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case version, message, recipients, isRetained
+    case lifetime = "lifetimeMilliseconds"
+  }
+
+  init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    guard try fields.decode(Int.self, forKey: .version) <= Self.version else {
+      throw DecodingError.dataCorruptedError(forKey: .version, in: fields, debugDescription: "a later version")
+    }
+    self.init(
+      try fields.decode(ReceivedMessage.self, forKey: .message),
+      lifetime: try fields.decodeIfPresent(Int64.self, forKey: .lifetime).map { .milliseconds($0) },
+      recipients: try fields.decodeIfPresent([DataHistory.Addressee].self, forKey: .recipients),
+      isRetained: try fields.decodeIfPresent(Bool.self, forKey: .isRetained) ?? false)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(Self.version, forKey: .version)
+    try fields.encode(message, forKey: .message)
+    try fields.encodeIfPresent(lifetime.map { Int64($0.inMilliseconds) }, forKey: .lifetime)
+    try fields.encodeIfPresent(recipients, forKey: .recipients)
+    if isRetained { try fields.encode(isRetained, forKey: .isRetained) }
+  }
+}

@@ -1,0 +1,151 @@
+package import KoineBase
+import KoineCluster
+package import KoineLedger
+import KoineSignaling
+
+// A router that is a node of a cluster. It admits participants to rooms of which it is the home, and sends the others to the nodes
+// that are the homes of theirs. It records what its rooms keep before it acknowledges it.
+//
+//     join ─→ locate ─┬─→ here: admitted              ledger ─→ stored ─→ receipts
+//                     └─→ elsewhere: `moved`                 └→ deposed ─→ `moved` to all participants
+
+extension Router {
+  // MARK: What the owner does
+
+  /// The ledger has answered, or its connection has changed.
+  package func handle(_ event: LedgerEvent, at now: Tick) {
+    guard let cluster else { return }
+    cluster.node.handle(event, at: now)
+    takeClusterOutputs(at: now)
+  }
+
+  /// Requests to the ledger since the last call, in order.
+  package func takeLedgerRequests() -> [(number: UInt64, request: LedgerRequest)] { cluster?.takeRequests() ?? [] }
+
+  package func takeClusterEvents() -> [ClusterEvent] { cluster?.takeEvents() ?? [] }
+
+  /// Takes no more rooms, and hands over those that are here. `drained` follows.
+  package func drain(at now: Tick) {
+    cluster?.node.drain(at: now)
+    takeClusterOutputs(at: now)
+  }
+
+  /// Takes rooms again.
+  package func endDraining(at now: Tick) {
+    cluster?.node.serve(at: now)
+    takeClusterOutputs(at: now)
+  }
+
+  /// Sends all participants to other nodes, leaves the rooms as they are in the ledger, and ends the lease: others take the rooms over
+  /// at once. `released` follows.
+  package func abandonRooms(at now: Tick) {
+    guard let cluster else { return }
+    for room in rooms.sorted { depose(room, home: nil, at: now) }
+    cluster.node.release(at: now)
+    takeClusterOutputs(at: now)
+  }
+
+  /// The node's load, for placement.
+  package func setLoad(_ value: Double, at now: Tick) {
+    guard let cluster else { return }
+    let counts = statistics
+    cluster.node.update(
+      load: NodeLoad(
+        value: rooms.count >= configuration.limits.rooms ? max(1, value) : value, rooms: counts.rooms,
+        participants: counts.participants), at: now)
+    takeClusterOutputs(at: now)
+  }
+
+  // MARK: Joins
+
+  /// - Returns: whether the join waits until it is known where its room is.
+  func locate(_ join: Join, _ verdict: CredentialVerdict?, for client: Client, at now: Tick) -> Bool {
+    guard let cluster else { return false }
+    let name = rooms.name(of: join.room)
+    let isHere = rooms[name] != nil && cluster.node.isServing(name)
+    if isHere, join.seen <= rooms[name]?.data.order ?? 0 { return false }
+    if isHere, !cluster.node.reopen(name, seen: join.seen, at: now) { return false }
+    let ticket = cluster.wait(.init(client: client.id, join: join, verdict: verdict))
+    let unreachable = join.unreachable.flatMap { cluster.node.node(at: $0) }
+    cluster.node.locate(
+      name, ticket: ticket, unreachable: unreachable, seen: join.seen, isMoved: join.isMoved, at: now)
+    takeClusterOutputs(at: now)
+    return true
+  }
+
+  private func located(_ ticket: UInt64, _ location: ClusterNode.Location, at now: Tick) {
+    guard let cluster, let waiting = cluster.take(ticket), let client = clients[waiting.client] else { return }
+    switch location {
+    case .here: admit(waiting.join, waiting.verdict, on: client, at: now)
+    case .at(let home):
+      let places = cluster.places(home: home, at: now)
+      outbox.post(.refused(Failure(.moved, "the room is at another node"), places: places), to: client.id)
+    case .full: outbox.post(.refused(Failure(.roomFull, "no node takes the room")), to: client.id)
+    case .unavailable:
+      outbox.post(.refused(Failure(.unavailable, "it is not known where the room is")), to: client.id)
+    }
+  }
+
+  // MARK: Rooms
+
+  /// Has the ledger store what the room keeps.
+  func record(_ room: Room, at now: Tick) {
+    guard let cluster, room.log != nil else { return }
+    for entry in room.log?.takeOutgoing() ?? [] where !cluster.node.append(entry, to: room.name, at: now) {
+      room.failed(entry.order)
+    }
+    let dropped = room.data.takeDropped()
+    if !dropped.isEmpty { cluster.node.remove(dropped, from: room.name, at: now) }
+    takeClusterOutputs(at: now)
+  }
+
+  /// The room is over for the whole cluster.
+  func closeInCluster(_ room: Room, at now: Tick) {
+    guard let cluster, room.log != nil else { return }
+    cluster.node.close(room.name, at: now)
+    takeClusterOutputs(at: now)
+  }
+
+  private func open(_ name: String, base: UInt64, _ entries: [StoredEntry], at now: Tick) {
+    let room = makeRoom(named: name, at: now)
+    room.open(base: base, entries, at: now)
+    cluster?.tell(.opened(room: name, entries: entries.count))
+    settle(room, at: now)
+  }
+
+  /// - Parameter home: nil: the participants come back to this node, or to any.
+  private func depose(_ room: Room, home: NodeRecord?, at now: Tick) {
+    guard let cluster else { return }
+    let places = cluster.places(home: home, at: now)
+    room.log = nil
+    room.depose(to: places)
+    for knock in lobby.knocks(at: room.name) {
+      _ = lobby.remove(knock.client)
+      outbox.post(.refused(Failure(.moved, "the room is at another node"), places: places), to: knock.client)
+    }
+    settle(room, at: now)
+  }
+
+  // MARK: The node
+
+  func takeClusterOutputs(at now: Tick) {
+    while let cluster, let output = cluster.node.poll() {
+      switch output {
+      case .request(let number, let request): cluster.send(number, request)
+      case .located(let ticket, let location): located(ticket, location, at: now)
+      case .opened(let room, _, let base, let entries): open(room, base: base, entries, at: now)
+      case .stored(let room, let order): rooms[room]?.stored(through: order)
+      case .late(let room, let order): rooms[room]?.isLate(order)
+      case .needsEntries(let room, let after, let last):
+        cluster.node.supply(rooms[room]?.data.entries(after: after, through: last) ?? [], to: room, at: now)
+      case .deposed(let name, let home, let cause):
+        cluster.tell(.deposed(room: name, home: home?.id, cause))
+        if let room = rooms[name] { depose(room, home: home, at: now) }
+      case .uncertain(let isUncertain): cluster.tell(.uncertain(isUncertain))
+      case .nameTaken(let other): cluster.tell(.nameTaken(by: other))
+      case .drained: cluster.tell(.drained)
+      case .released: cluster.tell(.released)
+      }
+    }
+  }
+}
