@@ -134,7 +134,7 @@ package final class EndpointClient: RoomClient {
       guard !hasRegistered else { break }
       hasRegistered = true
       receiver.endpointDidChange(.registered)
-    case .refused(let failure): signaling.finish(.refused(failure))
+    case .refused(let failure, _): signaling.finish(.refused(failure))
     case .incomingRing(let ring): rung(by: ring)
     case .ringEnded(let id, let state): over(id, state)
     case .ringProgress(let progress):

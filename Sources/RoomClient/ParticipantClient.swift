@@ -376,7 +376,7 @@ package final class ParticipantClient: RoomClient {
   private func handle(_ message: ServerMessage, at now: Tick) {
     switch message {
     case .joined(let joined): enter(joined, at: now)
-    case .refused(let failure): signaling.finish(.refused(failure))
+    case .refused(let failure, _): signaling.finish(.refused(failure))
     case .waiting: receiver.linkDidChange(.waiting)
     case .knock(let participant, let number):
       knocks[participant.id] = number
@@ -433,8 +433,7 @@ package final class ParticipantClient: RoomClient {
       if let request { endSubscriptions(subscriptions.filter { $0.value == .requested(request) }.map(\.key)) }
       receiver.linkDidChange(.failed(failure))
     case .ended(let reason): signaling.finish(reason)
-    case .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,
-      .heard:
+    case .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed, .heard, .moved:
       break
     }
   }

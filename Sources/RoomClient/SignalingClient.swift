@@ -76,7 +76,7 @@ package struct SignalingClient {
     }
     switch channel.receive(message) {
     // A server to which many clients return at once cannot check all of them at once: a client that was in a room tries again.
-    case .message(.refused(let failure)) where failure.code == .tooMany && hasBegun: connectionLost(at: now)
+    case .message(.refused(let failure, _)) where failure.code == .tooMany && hasBegun: connectionLost(at: now)
     case .message(let message):
       if channel.state == .established || message == .waiting { established() }
       events.append(.message(message))

@@ -19,6 +19,8 @@ public struct Failure: Error, Hashable, Sendable, Codable, CustomStringConvertib
     public static let invalidParticipantID = Code(rawValue: "invalidParticipantID")
     /// No server answers.
     public static let unreachable = Code(rawValue: "unreachable")
+    /// The room, or the registration, is at another server of the cluster. The answer names that server's addresses.
+    public static let moved = Code(rawValue: "moved")
 
     // In the room
     /// The credential does not grant it.
@@ -37,6 +39,9 @@ public struct Failure: Error, Hashable, Sendable, Codable, CustomStringConvertib
     public static let badMedia = Code(rawValue: "badMedia")
     /// There is no participant of this id.
     public static let unknownParticipant = Code(rawValue: "unknownParticipant")
+    /// The server cannot reach the cluster's ledger. In the receipt of a data message: the room has the message and stores it later,
+    /// so the message must not be sent again for this failure.
+    public static let unavailable = Code(rawValue: "unavailable")
     /// The router's end of the media path is gone: `restartMedia` makes another.
     public static let mediaLost = Code(rawValue: "mediaLost")
 

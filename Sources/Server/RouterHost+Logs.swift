@@ -20,7 +20,7 @@ extension RouterHost {
     case .joined(let joined):
       loggers.setAdmitted(client)
       loggers[client]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
-    case .refused(let failure): logRefusal(failure, of: client)
+    case .refused(let failure, _): logRefusal(failure, of: client)
     case .ended(let reason):
       loggers.remove(for: client)?.info("left", metadata: ["reason": "\(reason)"])
     default: break

@@ -64,6 +64,18 @@ extension KeyedDecodingContainer {
     return names
   }
 
+  /// Addresses of servers, which may be missing. Addresses that do not begin with `ws://` or `wss://` are left out: a later version
+  /// may name further kinds.
+  func places(_ key: Key) throws -> [String] {
+    try names(key, limit: SignalingLimits.places).filter(\.isPlace)
+  }
+
+  /// The address of a server, which may be missing. An address of another kind counts as none.
+  func placeIfPresent(_ key: Key) throws -> String? {
+    guard let place = try textIfPresent(key), place.isPlace else { return nil }
+    return place
+  }
+
   /// Attributes that may be missing, which means none.
   func attributes(_ key: Key) throws -> [String: String] {
     guard contains(key), try !decodeNil(forKey: key) else { return [:] }
@@ -93,6 +105,18 @@ extension KeyedDecodingContainer {
   private func bounded(_ text: String, _ key: Key, _ limit: Int) throws -> String {
     guard text.utf8.count <= limit else { throw SignalingError.tooLarge(field: key.stringValue, limit: limit) }
     return text
+  }
+}
+
+extension String {
+  /// Whether the text may be the address of a server's signalling.
+  fileprivate var isPlace: Bool { hasPrefix("ws://") || hasPrefix("wss://") }
+}
+
+extension KeyedEncodingContainer {
+  /// Leaves an empty list out, as programs do that know no places.
+  mutating func encodePlaces(_ places: [String], forKey key: Key) throws {
+    if !places.isEmpty { try encode(places, forKey: key) }
   }
 }
 

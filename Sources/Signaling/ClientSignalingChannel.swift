@@ -125,7 +125,7 @@ public struct ClientSignalingChannel: Sendable {
       state = .established
       return .resumed
     // With too many clients returning at once, the server has not looked at the key: the client tries again later.
-    case .refused(let failure) where state == .resuming && failure.code != .tooMany: return forget()
+    case .refused(let failure, _) where state == .resuming && failure.code != .tooMany: return forget()
     default: return .message(message)
     }
   }

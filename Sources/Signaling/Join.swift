@@ -19,6 +19,14 @@ public struct Join: Hashable, Sendable {
   /// The key of the conversation (`ServerMessage.resumable`) that this participant lost. It proves that a participant of the same
   /// id that is still in the room is this participant.
   public var resumptionKey: String?
+  /// The highest number in the room's order that the client has received, in a message or in a receipt; 0: none. A router that has
+  /// not come so far has lost the newest part of the room.
+  public var seen: UInt64 = 0
+  /// Whether the client comes because another server sent it here (`ServerMessage.moved`, `Failure.Code.moved`).
+  public var isMoved = false
+  /// The address of the room's home, where the client has lost it or could not connect to it. A suspicion, with which a server may
+  /// take the room over.
+  public var unreachable: String?
 
   public init(
     version: Int = SignalingVersion.current, room: String, credential: String? = nil, participantID: String? = nil,
@@ -34,7 +42,7 @@ public struct Join: Hashable, Sendable {
 extension Join: Codable {
   private enum CodingKeys: String, CodingKey {
     case version, room, credential, participantID, name, externalID, attributes, client, description, returningTo
-    case resumptionKey
+    case resumptionKey, seen, isMoved, unreachable
   }
 
   public init(from decoder: any Decoder) throws {
@@ -47,6 +55,28 @@ extension Join: Codable {
       description: try fields.sized(.description),
       returningTo: try fields.textIfPresent(.returningTo), resumptionKey: try fields.textIfPresent(.resumptionKey))
     client = try fields.textIfPresent(.client, limit: SignalingLimits.client)
+    seen = try fields.decodeIfPresent(UInt64.self, forKey: .seen) ?? 0
+    isMoved = try fields.decodeIfPresent(Bool.self, forKey: .isMoved) ?? false
+    unreachable = try fields.placeIfPresent(.unreachable)
+  }
+
+  /// The fields of clusters are left out where they say nothing.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(version, forKey: .version)
+    try fields.encode(room, forKey: .room)
+    try fields.encodeIfPresent(credential, forKey: .credential)
+    try fields.encodeIfPresent(participantID, forKey: .participantID)
+    try fields.encode(name, forKey: .name)
+    try fields.encodeIfPresent(externalID, forKey: .externalID)
+    try fields.encode(attributes, forKey: .attributes)
+    try fields.encodeIfPresent(client, forKey: .client)
+    try fields.encode(description, forKey: .description)
+    try fields.encodeIfPresent(returningTo, forKey: .returningTo)
+    try fields.encodeIfPresent(resumptionKey, forKey: .resumptionKey)
+    if seen != 0 { try fields.encode(seen, forKey: .seen) }
+    if isMoved { try fields.encode(isMoved, forKey: .isMoved) }
+    try fields.encodeIfPresent(unreachable, forKey: .unreachable)
   }
 }
 
@@ -69,6 +99,16 @@ public struct Joined: Hashable, Sendable {
   public var attendants: [String]?
   /// The permissions of the participant itself, each once. Nil: the server does not say.
   public var permissions: [ParticipantPermission]?
+  /// The addresses of the cluster's servers, to be tried in turn after a break, the room's home first. Empty: the client keeps its
+  /// own list.
+  public var places: [String] = []
+  /// The time between two pings of the server, in seconds. Nil: 5.
+  public var pingSeconds: Int?
+  /// How long the connection may be silent before the client counts it as lost, in seconds. Nil: 15.
+  public var silenceSeconds: Int?
+  /// Whether this router has restored the room from its log, although the epoch is new to the client: numbers in the room's order
+  /// continue, so the client has all messages up to the last one that it received.
+  public var continues = false
 
   public var participantID: String { local.id }
 
@@ -85,6 +125,7 @@ public struct Joined: Hashable, Sendable {
 extension Joined: Codable {
   private enum CodingKeys: String, CodingKey {
     case version, local, description, participants, history, hasMoreHistory, epoch, attendants, permissions
+    case places, pingSeconds, silenceSeconds, continues
   }
 
   public init(from decoder: any Decoder) throws {
@@ -103,5 +144,27 @@ extension Joined: Codable {
       permissions = try fields.names(.permissions, limit: SignalingLimits.permissions)
         .compactMap(ParticipantPermission.init(rawValue:))
     }
+    places = try fields.places(.places)
+    pingSeconds = try fields.decodeIfPresent(Int.self, forKey: .pingSeconds)
+    silenceSeconds = try fields.decodeIfPresent(Int.self, forKey: .silenceSeconds)
+    continues = try fields.decodeIfPresent(Bool.self, forKey: .continues) ?? false
+  }
+
+  /// The fields of clusters are left out where they say nothing.
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(version, forKey: .version)
+    try fields.encode(local, forKey: .local)
+    try fields.encode(description, forKey: .description)
+    try fields.encode(participants, forKey: .participants)
+    try fields.encode(history, forKey: .history)
+    try fields.encodeIfPresent(hasMoreHistory, forKey: .hasMoreHistory)
+    try fields.encode(epoch, forKey: .epoch)
+    try fields.encodeIfPresent(attendants, forKey: .attendants)
+    try fields.encodeIfPresent(permissions, forKey: .permissions)
+    try fields.encodePlaces(places, forKey: .places)
+    try fields.encodeIfPresent(pingSeconds, forKey: .pingSeconds)
+    try fields.encodeIfPresent(silenceSeconds, forKey: .silenceSeconds)
+    if continues { try fields.encode(continues, forKey: .continues) }
   }
 }

@@ -4,10 +4,15 @@
 /// A participant is announced before its tracks, and its tracks are withdrawn before it leaves.
 public enum ServerMessage: Hashable, Sendable {
   case joined(Joined)
-  /// The answer to a join that was not granted. The connection may try again.
-  case refused(Failure)
-  /// The answer to a `register` that was granted, with the identity as the credential gives it.
-  case registered(identity: String)
+  /// The answer to a join that was not granted. The connection may try again. `places`, with the code `moved`: the addresses of the
+  /// servers at which to join instead, the best first.
+  case refused(Failure, places: [String] = [])
+  /// The answer to a `register` that was granted, with the identity as the credential gives it. `places`: the addresses of the
+  /// cluster's servers, to be tried in turn after a break; empty: the client keeps its own list.
+  case registered(identity: String, places: [String] = [])
+  /// The client's room, or registration, is now at the first of these servers that answers. The client joins, or registers, there; it
+  /// cannot take this conversation up at another server.
+  case moved(places: [String])
   case incomingRing(Ring)
   /// An incoming ring has ended for this connection.
   case ringEnded(id: String, Ring.State)
@@ -79,13 +84,13 @@ extension ServerMessage: Codable {
       accepted, published, withdrawn, muted, subscribed
     case unsubscribed, data, dataReceipt, attributes, speakers, quality, bandwidth, wanted, failed, ended, pong
     case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded, starved, attendants, history
-    case permissions
+    case permissions, moved
   }
 
   enum CodingKeys: String, CodingKey {
     case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
       participants, number, layers, key, graceSeconds, heard, description, sending, receiving, admitted, paused,
-      attendants, permissions, bitrate, by, note
+      attendants, permissions, bitrate, by, note, places
   }
 
   /// The origin of an end that a vendor's HTTP API asked for.
@@ -99,8 +104,11 @@ extension ServerMessage: Codable {
     guard let kind = Kind(rawValue: type) else { throw SignalingError.unknownType(type) }
     switch kind {
     case .joined: self = .joined(try Joined(from: decoder))
-    case .refused: self = .refused(try fields.decode(Failure.self, forKey: .failure))
-    case .registered: self = .registered(identity: try fields.text(.identity))
+    case .refused:
+      self = .refused(try fields.decode(Failure.self, forKey: .failure), places: try fields.places(.places))
+    case .registered:
+      self = .registered(identity: try fields.text(.identity), places: try fields.places(.places))
+    case .moved: self = .moved(places: try fields.places(.places))
     case .incomingRing: self = .incomingRing(try Ring(from: decoder).sized())
     case .ringEnded: self = .ringEnded(id: try fields.text(.id), try fields.decode(Ring.State.self, forKey: .state))
     case .ringProgress: self = .ringProgress(try RingProgress(from: decoder))
@@ -187,8 +195,13 @@ extension ServerMessage: Codable {
     try fields.encode(kind.rawValue, forKey: .type)
     switch self {
     case .joined(let joined): try joined.encode(to: encoder)
-    case .refused(let failure): try fields.encode(failure, forKey: .failure)
-    case .registered(let identity): try fields.encode(identity, forKey: .identity)
+    case .refused(let failure, let places):
+      try fields.encode(failure, forKey: .failure)
+      try fields.encodePlaces(places, forKey: .places)
+    case .registered(let identity, let places):
+      try fields.encode(identity, forKey: .identity)
+      try fields.encodePlaces(places, forKey: .places)
+    case .moved(let places): try fields.encode(places, forKey: .places)
     case .incomingRing(let ring): try ring.encode(to: encoder)
     case .ringEnded(let id, let state):
       try fields.encode(id, forKey: .id)
@@ -309,6 +322,7 @@ extension ServerMessage: Codable {
     case .history: .history
     case .attendants: .attendants
     case .permissions: .permissions
+    case .moved: .moved
     }
   }
 }
@@ -328,7 +342,7 @@ extension ServerMessage: CountedMessage {
       case .joined(let joined):
         kept.participant(joined.local) + kept.description(joined.description)
           + joined.participants.reduce(0) { $0 + kept.participant($1) }
-          + joined.history.reduce(0) { $0 + kept.data($1) }
+          + joined.history.reduce(0) { $0 + kept.data($1) } + kept.texts(joined.places)
       case .participantJoined(let participant), .knock(let participant, _): kept.participant(participant)
       case .published(_, let tracks): kept.tracks(tracks)
       case .withdrawn(_, let ids): kept.texts(ids)
@@ -344,9 +358,12 @@ extension ServerMessage: CountedMessage {
       case .mediaRestarted(let description): kept.description(description)
       case .attendants(let names): kept.texts(names)
       case .history(let page): page.entries.reduce(0) { $0 + kept.data($1.kept.message) }
-      case .failed(_, let failure), .refused(let failure): kept.text(failure.message)
+      case .failed(_, let failure): kept.text(failure.message)
+      case .refused(let failure, let places): kept.text(failure.message) + kept.texts(places)
+      case .registered(let identity, let places): kept.text(identity) + kept.texts(places)
+      case .moved(let places): kept.texts(places)
       case .dataReceipt(let receipt): kept.text(receipt.id) + kept.text(receipt.failure?.message)
-      case .registered, .ringEnded, .ringProgress, .waiting, .knockEnded, .participantLeft, .accepted, .muted,
+      case .ringEnded, .ringProgress, .waiting, .knockEnded, .participantLeft, .accepted, .muted,
         .bandwidth,
         .wanted, .ended, .pong, .resumable, .resumed, .heard, .permissions:
         SignalingLimits.name

@@ -24,6 +24,8 @@ public enum SignalingLimits {
   /// The highest frame rate that a client may announce for one encoding, in frames per second.
   public static let frameRate = 1_000.0
   public static let candidates = 32
+  /// Addresses of servers in one message, each at most `name` bytes long.
+  public static let places = 8
   /// Co-located services.
   public static let attendants = 16
   /// More than this version knows: a later version may have further permissions.

@@ -167,7 +167,7 @@ import Testing
       ana.messages.compactMap { if case .knock(let participant, _) = $0 { participant.id } else { nil } }.first)
     ana.send(.answerKnock(participant: id, admitted: true))
     #expect(!isIn(eva))
-    guard case .refused(let failure) = eva.messages.last else {
+    guard case .refused(let failure, _) = eva.messages.last else {
       Issue.record("\(eva.messages)")
       return
     }

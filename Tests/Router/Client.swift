@@ -11,7 +11,7 @@ extension ServerMessage {
   /// Of a refusal or a failure.
   var code: Failure.Code? {
     switch self {
-    case .refused(let failure), .failed(_, let failure): failure.code
+    case .refused(let failure, _), .failed(_, let failure): failure.code
     case .dataReceipt(let receipt): receipt.failure?.code
     default: nil
     }

@@ -52,7 +52,7 @@ struct GrantTests {
 
   private func reason(_ client: Client) -> String? {
     switch client.messages.last {
-    case .refused(let failure), .failed(_, let failure): failure.message
+    case .refused(let failure, _), .failed(_, let failure): failure.message
     case .dataReceipt(let receipt): receipt.failure?.message
     default: nil
     }

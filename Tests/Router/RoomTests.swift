@@ -312,7 +312,7 @@ struct ScaleTests {
     #expect(told == 999)
     router.open(ClientID(1000), at: now)
     router.handle(.join(Join(room: "r", name: "", description: description)), from: ClientID(1000), at: now)
-    guard case .refused(let failure)? = router.pollMessage()?.message else {
+    guard case .refused(let failure, _)? = router.pollMessage()?.message else {
       Issue.record("let in")
       return
     }

@@ -44,7 +44,7 @@ import Testing
       }
     }
     var refusal: Failure.Code? {
-      messages.lazy.compactMap { if case .refused(let failure) = $0 { failure.code } else { nil } }.first
+      messages.lazy.compactMap { if case .refused(let failure, _) = $0 { failure.code } else { nil } }.first
     }
   }
 

@@ -303,7 +303,7 @@ private final class DeafSocket: ChannelOutboundHandler {
     channel.embeddedEventLoop.run()
     let told = try #require(socket.held.first?.frame.data)
     let answer = try told.withUnsafeReadableBytes { try ServerMessage(json: $0) }
-    guard case .refused(let failure) = answer else {
+    guard case .refused(let failure, _) = answer else {
       Issue.record("\(answer)")
       return
     }

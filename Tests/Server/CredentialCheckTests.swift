@@ -37,7 +37,7 @@ import Testing
     var messages: [ServerMessage] { state.withLock { $0.messages } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var refusals: [Failure.Code] {
-      messages.compactMap { if case .refused(let failure) = $0 { failure.code } else { nil } }
+      messages.compactMap { if case .refused(let failure, _) = $0 { failure.code } else { nil } }
     }
     var joined: Joined? { messages.lazy.compactMap { if case .joined(let joined) = $0 { joined } else { nil } }.first }
   }

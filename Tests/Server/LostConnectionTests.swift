@@ -25,7 +25,7 @@ import Testing
       told.withLock { $0.lazy.compactMap { if case .resumable(let key, _) = $0 { key } else { nil } }.first }
     }
     var refusal: Failure.Code? {
-      told.withLock { $0.lazy.compactMap { if case .refused(let failure) = $0 { failure.code } else { nil } }.last }
+      told.withLock { $0.lazy.compactMap { if case .refused(let failure, _) = $0 { failure.code } else { nil } }.last }
     }
     var knock: (id: String, number: Int?)? {
       told.withLock {

@@ -79,6 +79,7 @@ enum Examples {
         ice: ICECredentials(ufrag: "u", password: "p"), fingerprint: Fingerprint(value: "AA"), isLite: false,
         setup: .active,
         redPayloadType: 63)),
+    .join(joinInCluster),
   ]
   static let server: [ServerMessage] = [
     .joined(Joined(local: participant, description: description, participants: [participant], history: [data])),
@@ -127,11 +128,29 @@ enum Examples {
       participant: "ana",
       tracks: [track("s", .screen), track("a", .screenSound), track("m", .microphone)]),
     .joined(Joined(local: participant, description: description, epoch: "e1", attendants: ["koine.recording"])),
-    .joined(longHistory),
+    .joined(longHistory), .joined(joinedInCluster),
+    .refused(Failure(.moved, "the room is at another server"), places: places),
+    .refused(Failure(.unavailable, "the ledger cannot be reached")), .registered(identity: "ana", places: places),
+    .moved(places: places), .moved(places: []),
+    .dataReceipt(DataReceipt(id: "1", order: 5, failure: Failure(.unavailable, "it is stored later"))),
   ]
 
   private static func track(_ id: String, _ kind: Track.Kind, isMuted: Bool = false) -> Track {
     Track(id: Track.ID(participant: "ana", track: id), kind: kind, isMuted: isMuted)
+  }
+
+  static let places = ["wss://n2.example.com", "ws://[::1]:8080/signaling"]
+
+  private static var joinInCluster: Join {
+    var join = Join(room: "r", name: "", description: description, returningTo: "e1", resumptionKey: "k-1")
+    (join.seen, join.isMoved, join.unreachable) = (1_795_000_000_000_123, true, "wss://n1.example.com")
+    return join
+  }
+
+  private static var joinedInCluster: Joined {
+    var joined = Joined(local: participant, description: description, epoch: "e3")
+    (joined.places, joined.pingSeconds, joined.silenceSeconds, joined.continues) = (places, 2, 6, true)
+    return joined
   }
 
   private static var longHistory: Joined {
@@ -249,6 +268,54 @@ struct SignalingTests {
     #expect(throws: SignalingError.tooLarge(field: "attributes", limit: 64)) {
       try ClientMessage.attributes(attributes).json().withUnsafeBytes { try ClientMessage(json: $0) }
     }
+  }
+
+  @Test func placesOfOtherKindsAreLeftOut() throws {
+    let others = #"["https://n1","n2:80","wss://n3","","WS://n4","ws://n5"]"#
+    #expect(try server(#"{"type":"moved","places":\#(others)}"#) == .moved(places: ["wss://n3", "ws://n5"]))
+    #expect(
+      try server(#"{"type":"registered","identity":"ana","places":\#(others)}"#)
+        == .registered(identity: "ana", places: ["wss://n3", "ws://n5"]))
+    let start = #"{"type":"join","version":1,"room":"r","name":"","description":\#(description),"unreachable":"#
+    for (text, place) in [(#""ws://n1""#, "ws://n1"), (#""http://n1""#, nil), ("null", nil)] as [(String, String?)] {
+      guard case .join(let join) = try client(start + text + "}") else {
+        Issue.record("no join")
+        continue
+      }
+      #expect(join.unreachable == place, "\(text)")
+    }
+  }
+
+  @Test func placesBeyondTheirLimitsAreRefused() throws {
+    func places(_ count: Int, length: Int = 20) -> String {
+      let place = "ws://" + String(repeating: "n", count: length - 5)
+      return "[" + [String](repeating: "\"\(place)\"", count: count).joined(separator: ",") + "]"
+    }
+    let joined = try ServerMessage.joined(Joined(local: Examples.participant, description: Examples.description)).json()
+    let messages = [
+      #"{"type":"moved","#, #"{"type":"registered","identity":"ana","#,
+      #"{"type":"refused","failure":{"code":"moved","message":""},"#,
+      String(decoding: joined.dropLast(), as: UTF8.self) + ",",
+    ]
+    for message in messages {
+      #expect(throws: Never.self) { try server(message + "\"places\":\(places(8, length: 256))}") }
+      #expect(throws: SignalingError.tooLarge(field: "places", limit: 8)) {
+        try server(message + "\"places\":\(places(9))}")
+      }
+      #expect(throws: SignalingError.tooLarge(field: "places", limit: 256)) {
+        try server(message + "\"places\":\(places(1, length: 257))}")
+      }
+    }
+    let unreachable = "ws://" + String(repeating: "n", count: 252)
+    #expect(throws: SignalingError.tooLarge(field: "unreachable", limit: 256)) {
+      try client(
+        #"{"type":"join","version":1,"room":"r","name":"","description":\#(description),"#
+          + #""unreachable":"\#(unreachable)"}"#)
+    }
+  }
+
+  private var description: String {
+    #"{"ufrag":"u","password":"p","setup":"active","candidates":[],"fingerprint":{"algorithm":"a","value":"b"}}"#
   }
 
   @Test(arguments: ["A", "AB", "ABC", "A===", "AB=C", "====", "AB!=", "AAAA="]) func payloadThatIsNotBase64IsRefused(

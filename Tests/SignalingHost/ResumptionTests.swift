@@ -241,7 +241,7 @@ extension ServerMessage {
 
   fileprivate var code: Failure.Code? {
     switch self {
-    case .refused(let failure), .failed(_, let failure): failure.code
+    case .refused(let failure, _), .failed(_, let failure): failure.code
     default: nil
     }
   }
