@@ -201,8 +201,8 @@ let package = Package(
     .target(
       name: "KoineServer",
       dependencies: [
-        "CKoineMalloc", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoinePeer", "KoineRTP", "KoineRouter",
-        "KoineVendorAPIs",
+        "CKoineMalloc", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineLedger", "KoinePeer", "KoineRTP",
+        "KoineRouter", "KoineVendorAPIs",
         "KoineSignaling", "KoineSignalingHost",
         "KoineSockets", "KoineTLS", "KoineTokens", "KoineTransport",
         .product(name: "Logging", package: "swift-log"),
@@ -345,9 +345,9 @@ let package = Package(
       name: "KoineCommand",
       dependencies: [
         "Koine", "KoineBase", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit",
-        "KoineEmbeddedBackend", "KoineJSONCodec",
-        "KoineMediaFiles", "KoinePorting", "KoineRouter", "KoineSampleSupport", "KoineServer", "KoineServerBackend",
-        "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
+        "KoineEmbeddedBackend", "KoineJSONCodec", "KoineLedger",
+        "KoineMediaFiles", "KoinePorting", "KoineRedisLedger", "KoineRouter", "KoineSampleSupport", "KoineServer",
+        "KoineServerBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -396,7 +396,7 @@ let package = Package(
       "Router",
       of: [
         "KoineRouter", "KoineTransport", "KoineSignaling", "KoineSignalingHost", "KoineRTP", "KoineBase",
-        "KoineSimulatedNetwork",
+        "KoineCluster", "KoineLedger", "KoineSimulatedNetwork",
       ]),
     tests(
       "SignalingHost", of: ["KoineSignalingHost", "KoineRouter", "KoineSignaling", "KoineTransport", "KoineBase"]),

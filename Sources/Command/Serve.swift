@@ -3,7 +3,9 @@ import ArgumentParser
 import Foundation
 import Koine
 import KoineComposition
+import KoineLedger
 import KoineMediaFiles
+import KoineRedisLedger
 import KoineSampleSupport
 import KoineServer
 import KoineServerBackend
@@ -17,7 +19,7 @@ struct Serve: AsyncParsableCommand {
     discussion: """
       HTTP and signalling (WebSocket) on one TCP port, all media on one UDP port. Apps of every style reach it with \
       KOINE_BACKEND=ws://HOST:PORT. On SIGTERM or SIGINT it notifies all \
-      participants that their rooms close, and ends.
+      participants that their rooms close, and ends. A node of a cluster (--cluster) hands its rooms over first.
 
       Every option can also be set in the environment (--tls-key as KOINE_SERVE_TLS_KEY; several values separated by \
       commas) and in a JSON file ("tls-key": "key.pem"; limits as an object). Options take precedence over the \
@@ -127,6 +129,30 @@ struct Serve: AsyncParsableCommand {
       valueName: "host,…"))
   var livestreamHosts: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Makes the server a node of the cluster whose ledger is this Redis: redis://[USER:PASSWORD@]HOST:PORT, rediss://… with TLS, redis+sentinel://HOST,HOST/NAME. Better set as KOINE_SERVE_CLUSTER: options are public.",
+      valueName: "url"))
+  var cluster: String?
+
+  @Option(help: "The node's name in the cluster. (default: the host's name)")
+  var node: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Where participants reach this node, as wss://n1.example.com. Without it the node homes no rooms: it sends participants on.",
+      valueName: "url"))
+  var `public`: String?
+
+  @Option(help: "The node's region: rooms are placed near their first participant. (default: none)")
+  var region: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "On SIGTERM a node hands its rooms over to others and ends after at most this time; at a second SIGTERM at once. (default: 600)",
+      valueName: "seconds"))
+  var drainLimit: String?
+
   @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 
@@ -142,6 +168,7 @@ struct Serve: AsyncParsableCommand {
     var configuration = ServerConfiguration(
       settings, access: try access(settings.admission), logger: Logger(label: "koine.server"))
     configuration.backEndAPIs = try apis(settings)
+    configuration.cluster = try settings.cluster.map { try makeCluster($0, settings) }
     let desk = Lock<RecordingService?>(nil)
     if settings.recordings != nil {
       let names = settings.livestreams ? RecordingService.names : RecordingService.namesOfFiles
@@ -153,15 +180,49 @@ struct Serve: AsyncParsableCommand {
         let made = try makeDesk(folder: recordings, settings, server)
         desk.withLock { $0 = made }
       }
-      for await number in Signals.stream(of: [SIGTERM, SIGINT, SIGHUP]) {
-        guard number == SIGHUP else { break }
-        reload(server, settings)
+      var ending: Task<Void, Never>?
+      let (drained, isDrained) = AsyncStream.makeStream(of: Int32.self)
+      for await number in Signals.stream(of: [SIGTERM, SIGINT, SIGHUP], and: drained) {
+        if number == SIGHUP {
+          reload(server, settings)
+          continue
+        }
+        guard settings.cluster != nil, ending == nil, number != Signals.done else { break }
+        ending = Task {
+          await server.drain(limit: settings.drainLimit)
+          isDrained.yield(Signals.done)
+        }
       }
+      ending?.cancel()
       await desk.withLock { $0 }?.close()
       await server.stop()
     } catch {
       SampleExit(code: 69, "\(error)").leave(command: "koine serve")
     }
+  }
+
+  private func makeCluster(_ text: String, _ settings: ServerSettings) throws -> ServerCluster {
+    let address: RedisAddress
+    do { address = try RedisAddress(text) } catch { throw ValidationError("cluster: \(error)") }
+    let name = settings.node ?? ProcessInfo.processInfo.hostName
+    var random = SystemRandomNumberGenerator()
+    guard let id = NodeID(name: name, incarnation: String(random.next(), radix: 36)) else {
+      throw ValidationError("node: '\(name)' is not 1 to 64 letters, digits, dots, hyphens and underscores")
+    }
+    var record = NodeRecord(id: id)
+    (record.publicAddress, record.region) = (settings.publicAddress, settings.region)
+    let logger = Logger(label: "koine.cluster")
+    if address.password == nil { logger.warning("the ledger needs no password: anyone on this machine may end rooms") }
+    return ServerCluster(
+      record: record,
+      connect: { node, receive in
+        let ledger = RedisLedger(address, node: node, logger: logger, onEvent: receive)
+        ledger.start()
+        return .init(ledger) { ledger.close() }
+      },
+      nameTaken: { other in
+        SampleExit(code: 69, "another living node has the name '\(other.name)': say --node").leave(command: "koine serve")
+      })
   }
 
   /// The recorder is a participant like others, on this machine.
@@ -211,6 +272,11 @@ struct Serve: AsyncParsableCommand {
     options[.livestreamHosts] = livestreamHosts.isEmpty ? nil : livestreamHosts
     options[.recordingsFree] = recordingsFree.map { [$0] }
     options[.loops] = loops.map { [$0] }
+    options[.cluster] = cluster.map { [$0] }
+    options[.node] = node.map { [$0] }
+    options[.public] = `public`.map { [$0] }
+    options[.region] = region.map { [$0] }
+    options[.drainLimit] = drainLimit.map { [$0] }
     options[.logLevel] = logLevel.map { [$0] }
     do {
       return try ServerSettings(
@@ -268,7 +334,11 @@ struct Serve: AsyncParsableCommand {
 
 /// The system's signals, which end nothing by themselves from here on.
 enum Signals {
-  static func stream(of numbers: [Int32]) -> AsyncStream<Int32> {
+  /// Of the other stream.
+  static let done: Int32 = 0
+
+  /// - Parameter other: is part of the stream.
+  static func stream(of numbers: [Int32], and other: AsyncStream<Int32>? = nil) -> AsyncStream<Int32> {
     let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
     let sources = numbers.map { number in
       signal(number, SIG_IGN)
@@ -278,7 +348,13 @@ enum Signals {
       return source
     }
     let kept = Lock(sources)
-    continuation.onTermination = { _ in kept.withLock { $0.forEach { $0.cancel() } } }
+    let reading = other.map { other in
+      Task { for await number in other { continuation.yield(number) } }
+    }
+    continuation.onTermination = { _ in
+      reading?.cancel()
+      kept.withLock { $0.forEach { $0.cancel() } }
+    }
     return stream
   }
 }

@@ -1,4 +1,4 @@
-package import KoineBase
+import KoineBase
 package import KoineCluster
 package import KoineLedger
 import KoineSignaling

@@ -36,11 +36,18 @@ extension Router {
     takeClusterOutputs(at: now)
   }
 
+  /// Gives one room to a node that has capacity for it. Without one, the room stays.
+  package func handOver(_ room: String, at now: Tick) {
+    cluster?.node.handOver(room, at: now)
+    takeClusterOutputs(at: now)
+  }
+
   /// Sends all participants to other nodes, leaves the rooms as they are in the ledger, and ends the lease: others take the rooms over
   /// at once. `released` follows.
   package func abandonRooms(at now: Tick) {
     guard let cluster else { return }
-    for room in rooms.sorted { depose(room, home: nil, at: now) }
+    let others = cluster.places(at: now).filter { $0 != cluster.configuration.record.publicAddress }
+    for room in rooms.sorted { depose(room, to: others, at: now) }
     cluster.node.release(at: now)
     takeClusterOutputs(at: now)
   }
@@ -113,10 +120,7 @@ extension Router {
     settle(room, at: now)
   }
 
-  /// - Parameter home: nil: the participants come back to this node, or to any.
-  private func depose(_ room: Room, home: NodeRecord?, at now: Tick) {
-    guard let cluster else { return }
-    let places = cluster.places(home: home, at: now)
+  private func depose(_ room: Room, to places: [String], at now: Tick) {
     room.log = nil
     room.depose(to: places)
     for knock in lobby.knocks(at: room.name) {
@@ -140,7 +144,8 @@ extension Router {
         cluster.node.supply(rooms[room]?.data.entries(after: after, through: last) ?? [], to: room, at: now)
       case .deposed(let name, let home, let cause):
         cluster.tell(.deposed(room: name, home: home?.id, cause))
-        if let room = rooms[name] { depose(room, home: home, at: now) }
+        // Without a home the participants come back to this node, or to any.
+        if let room = rooms[name] { depose(room, to: cluster.places(home: home, at: now), at: now) }
       case .uncertain(let isUncertain): cluster.tell(.uncertain(isUncertain))
       case .nameTaken(let other): cluster.tell(.nameTaken(by: other))
       case .drained: cluster.tell(.drained)

@@ -1,4 +1,5 @@
 package import KoineBase
+import KoineCluster
 package import KoineSignaling
 package import KoineTransport
 
@@ -103,8 +104,9 @@ package final class Router {
 
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
     self.configuration = configuration
+    var random = random
+    cluster = configuration.cluster.map { ClusterMembership($0, random: random.fork(), at: now) }
     self.random = random
-    cluster = configuration.cluster.map { ClusterMembership($0, random: self.random.fork(), at: now) }
     switchboard = Switchboard(outbox: outbox)
     takeClusterOutputs(at: now)
   }

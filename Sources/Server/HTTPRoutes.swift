@@ -13,7 +13,7 @@ final class HTTPRoutes: HTTPRouting {
     var headers: [(String, String)] = []
   }
 
-  /// What a listener serves. `/healthz` is served by each.
+  /// What a listener serves. `/healthz` and `/readyz` are served by each.
   enum Part: Sendable {
     case all, metrics
     case allButMetrics
@@ -85,6 +85,7 @@ final class HTTPRoutes: HTTPRouting {
     }
     switch request.uri.prefix(while: { $0 != "?" }) {
     case "/healthz": return await health()
+    case "/readyz": return await readiness()
     case "/metrics" where part != .allButMetrics: return await metrics()
     case _ where part == .metrics: return Answer(status: .notFound, body: "not here\n")
     case "/signaling", "/browser":
@@ -99,6 +100,14 @@ final class HTTPRoutes: HTTPRouting {
   private func health() async -> Answer {
     guard await host.statistics() != nil else { return Answer(status: .serviceUnavailable, body: "closing\n") }
     return Answer(body: "ok\n")
+  }
+
+  /// In a cluster, whether the node takes participants; else whether the server is alive. A load balancer asks this.
+  private func readiness() async -> Answer {
+    if host.configuration.cluster != nil, let obstacle = host.readiness.withLock({ $0.obstacle(at: host.now) }) {
+      return Answer(status: .serviceUnavailable, body: obstacle + "\n")
+    }
+    return await health()
   }
 
   private func metrics() async -> Answer {

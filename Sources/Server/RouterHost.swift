@@ -22,7 +22,7 @@ protocol MessageSink: AnyObject, Sendable {
 /// `@unchecked Sendable`: used on the network loop only, except for members that are marked.
 final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private let place = LoopPlace()
-  private let configuration: ServerConfiguration
+  let configuration: ServerConfiguration
   let logger: Logger
   private let currentAuthorization: Lock<Authorization>
   private let access: Lock<ServerConfiguration.Access>
@@ -43,6 +43,12 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private var idleMemory = IdleMemory()
   private let resumeGrace: Duration
   private let nextConnection = Lock(0)
+  /// In a cluster. Changed by `RouterHost+Cluster`.
+  var ledger: ServerCluster.Connection?
+  var loadMeter: LoadMeter?
+  let readiness = Lock(Readiness())
+  var drainWaits: [CheckedContinuation<Void, Never>] = []
+  var releaseWaits: [CheckedContinuation<Void, Never>] = []
   private var addresses: [TransportAddress] = []
   /// Announced addresses by the bound ones, where they differ.
   private var boundAddresses: [TransportAddress: SocketAddress] = [:]
@@ -117,11 +123,14 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     routerConfiguration.attendant = configuration.attendant
     routerConfiguration.roomPermit = { [weak self] client in self?.roomPermit(for: client) }
     routerConfiguration.pacesPages = true
+    routerConfiguration.cluster = configuration.cluster.map { ClusterConfiguration(record: $0.record) }
     let signaling = SignalingHost(
       router: Router(configuration: routerConfiguration, random: .system(), now: now),
       configuration: .init(resumeGrace: resumeGrace, pacesPages: true))
     signaling.observe = { [weak self] message, client in self?.log(message, to: client) }
     self.signaling = signaling
+    joinCluster()
+    endTurn(at: now)
   }
 
   /// From any thread.
@@ -175,6 +184,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   private func close() {
     signaling = nil
+    closeLedger()
     pool = nil
     senders.removeAll()
     lines.removeAll()
@@ -300,18 +310,19 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     signaling?.handleTimeout(at: now)
     signaling?.router.handleTimeout(by: pool, at: now)
     if idleMemory.isDue(at: now) { IdleMemory.giveBack() }
+    measureLoad(at: now)
     endTurn(at: now)
     DeadlineLaw.check("RouterHost", deadline: deadline, at: now, because: deadlineReason)
   }
 
   private var deadline: Tick? {
-    (signaling?.router.deadline).sooner(signaling?.deadline).sooner(idleMemory.deadline)
+    (signaling?.router.deadline).sooner(signaling?.deadline).sooner(idleMemory.deadline).sooner(loadMeter?.deadline)
   }
 
   var deadlineReason: String {
     let reason = soonestDeadline([
       "router": signaling?.router.deadline, "end of a lost connection": signaling?.deadline,
-      "idle memory": idleMemory.deadline,
+      "idle memory": idleMemory.deadline, "measurement of the load": loadMeter?.deadline,
     ])
     return reason == "router" ? signaling?.router.deadlineReason ?? reason : reason
   }
@@ -322,6 +333,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     guard let signaling, let pool else { return }
     let router = signaling.router
     router.handleArrivals(by: pool, at: now)
+    carryToLedger(at: now)
     while let outgoing = signaling.pollMessage(at: now) {
       lines[outgoing.connection]?.outlet.send(outgoing.message, endOf: outgoing.endsPage ? page(outgoing) : nil)
     }

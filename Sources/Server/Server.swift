@@ -132,9 +132,17 @@ public final class Server: Sendable {
     host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
-  /// Notifies all participants that their rooms close, then stops the server.
+  /// In a cluster, hands all rooms over to other nodes, and returns when that is done, or after a limit. Else returns at once.
+  package func drain(limit: Duration) async {
+    guard host.configuration.cluster != nil else { return }
+    logger.notice("draining: rooms are handed over to other nodes")
+    await host.drain(limit: limit)
+  }
+
+  /// Notifies all participants that their rooms close, then stops the server. In a cluster, sends them to other nodes.
   public func stop() async {
     logger.info("stopping")
+    await host.leaveCluster()
     await control?.close()
     try? await listener.close()
     try? await inside?.close()

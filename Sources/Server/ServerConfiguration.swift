@@ -87,6 +87,8 @@ public struct ServerConfiguration: Sendable {
   public var control: String?
   /// The vendors' HTTP APIs for apps' back ends; nil: not served.
   public var backEndAPIs: BackEndAPIs?
+  /// The cluster that the server is a node of; nil: it has all its rooms itself.
+  package var cluster: ServerCluster?
   /// Decides about joins after their credentials have been verified, on the network loop.
   package var admission: AdmissionPolicy?
   /// HTTP APIs, which answer the requests that they own at the port of HTTP and WebSocket. Nil: the server has only its own pages.

@@ -54,6 +54,16 @@ public struct ServerSettings: Hashable, Sendable {
     case tlsKey = "tls-key"
     /// Directory of a certificate authority of this machine's own.
     case localCA = "local-ca"
+    /// Address of the ledger of a cluster.
+    case cluster
+    /// Name of the node in the cluster.
+    case node
+    /// Address at which participants reach this node.
+    case `public`
+    /// Region of the node.
+    case region
+    /// Seconds until a node that ends stops waiting for its rooms to be handed over.
+    case drainLimit = "drain-limit"
     /// Level of the log.
     case logLevel = "log-level"
 
@@ -109,6 +119,16 @@ public struct ServerSettings: Hashable, Sendable {
   public var webhookHosts: [String] = []
   /// Receivers of the events of the vendors' HTTP APIs, each as `URL`, `aws=URL` or `videosdk=URL`.
   public var events: [String] = []
+  /// Address of the cluster's ledger, which may have a password in it; nil: the server is alone.
+  public var cluster: String?
+  /// Name of the node in the cluster; nil: the host's.
+  public var node: String?
+  /// Address at which participants reach this node, as `wss://n1.example.com`; nil: the node homes no rooms.
+  public var publicAddress: String?
+  /// Region of the node; empty for the only one.
+  public var region = ""
+  /// How long a node that ends waits until its rooms are handed over; default 10 minutes.
+  public var drainLimit = Duration.seconds(600)
   /// The level of the log; default `info`.
   public var logLevel = Logger.Level.info
 
@@ -134,6 +154,11 @@ public struct ServerSettings: Hashable, Sendable {
     for layer in layers.reversed() { try apply(layer) }
     (tls, localCA) = try Self.certificate(layers)
     livestreams = try Self.livestreams(layers)
+    if cluster == nil, let name = [Name.node, .public, .region].first(where: { name in
+      layers.contains { $0.words[name] != nil }
+    }) {
+      throw ServerError(description: "\(name.rawValue) is of a node in a cluster: say cluster, too")
+    }
     guard !livestreams || recordings != nil else {
       throw ServerError(description: "livestreams are sent where rooms are recorded: say recordings, too")
     }
@@ -203,6 +228,19 @@ public struct ServerSettings: Hashable, Sendable {
           throw layer.wrong(name, text, "bytes, or a number with K, M, G or T")
         }
         recordingsFree = bytes
+      case .cluster: cluster = text.isEmpty ? nil : text
+      case .node: node = text
+      case .public:
+        guard text.hasPrefix("ws://") || text.hasPrefix("wss://"), (6...256).contains(text.utf8.count),
+          !text.contains(where: { $0.isWhitespace || $0 == "," })
+        else { throw layer.wrong(name, text, "ws://HOST:PORT or wss://HOST") }
+        publicAddress = text
+      case .region: region = text
+      case .drainLimit:
+        guard let seconds = Int(text), (0...86_400).contains(seconds) else {
+          throw layer.wrong(name, text, "seconds, 0 to 86400")
+        }
+        drainLimit = .seconds(seconds)
       case .logLevel:
         guard let level = Logger.Level(rawValue: text) else {
           throw layer.wrong(name, text, Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))

@@ -1,0 +1,305 @@
+import ArgumentParser
+import Foundation
+import KoineBase
+import KoineJSONCodec
+import KoineLedger
+import KoineRedisLedger
+import KoineSampleSupport
+import Logging
+
+/// Looks at a cluster of `koine serve`, and moves its rooms.
+struct Cluster: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Lists the nodes and rooms of a cluster, and moves rooms.",
+    discussion: """
+      Asks the cluster's ledger (`koine serve --cluster`), given by --cluster or by KOINE_SERVE_CLUSTER. See \
+      Docs/cluster.md.
+
+      Exit codes: 0 done, 64 the command line is wrong, 66 there is no such node or room, 69 the ledger does not answer, or \
+      the node has not done it within --wait.
+      """,
+    subcommands: [ClusterStatus.self, ClusterRooms.self, DrainNode.self, ServeAgain.self, MoveRoom.self])
+}
+
+/// Where the ledger is, and how the answer is printed.
+struct ClusterOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The cluster's ledger, as redis://[USER:PASSWORD@]HOST:PORT. (default: KOINE_SERVE_CLUSTER)", valueName: "url"))
+  var cluster: String?
+
+  @Flag(help: "Prints one line of JSON.")
+  var json = false
+
+  func ledger() throws -> LedgerClient {
+    guard let text = cluster ?? ProcessInfo.processInfo.environment["KOINE_SERVE_CLUSTER"], !text.isEmpty else {
+      throw SampleExit(code: 64, "say where the ledger is: --cluster URL, or KOINE_SERVE_CLUSTER")
+    }
+    do { return LedgerClient(try RedisAddress(text)) } catch { throw SampleExit(code: 64, "cluster: \(error)") }
+  }
+}
+
+/// Asks a ledger one thing after the other.
+final class LedgerClient: Sendable {
+  private struct State {
+    var isConnected = false
+    var waiting: [UInt64: CheckedContinuation<LedgerAnswer, Never>] = [:]
+    var last: UInt64 = 0
+    var reason = "no answer"
+    var connecting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  /// For a connection, and for an answer.
+  private static let patience = Duration.seconds(5)
+
+  private let state = Lock(State())
+  private let ledger: RedisLedger
+
+  init(_ address: RedisAddress) {
+    let state = state
+    var logger = Logger(label: "koine.cluster")
+    logger.logLevel = .critical
+    ledger = RedisLedger(address, logger: logger) { event in
+      switch event {
+      case .connected:
+        for done in state.withLock({ state in
+          state.isConnected = true
+          defer { state.connecting = [] }
+          return state.connecting
+        }) { done.resume() }
+      case .disconnected(let reason): state.withLock { ($0.isConnected, $0.reason) = (false, reason) }
+      case .answered(let number, let answer):
+        state.withLock { $0.waiting.removeValue(forKey: number) }?.resume(returning: answer)
+      case .message: break
+      }
+    }
+    ledger.start()
+  }
+
+  deinit { ledger.close() }
+
+  /// - Throws: `SampleExit` if the ledger does not answer.
+  func answer(to request: LedgerRequest) async throws -> LedgerAnswer {
+    try await connect()
+    let answer = await withCheckedContinuation { done in
+      let number = state.withLock { state in
+        state.last += 1
+        state.waiting[state.last] = done
+        return state.last
+      }
+      ledger.send(request, number: number, at: .zero)
+    }
+    if case .failed(let failure) = answer { throw SampleExit(code: 69, "the ledger does not answer: \(failure)") }
+    return answer
+  }
+
+  private func connect() async throws {
+    let limit = Task {
+      try await Task.sleep(for: Self.patience)
+      for done in state.withLock({ state in
+        defer { state.connecting = [] }
+        return state.connecting
+      }) { done.resume() }
+    }
+    await withCheckedContinuation { done in
+      let isConnected = state.withLock { state in
+        if !state.isConnected { state.connecting.append(done) }
+        return state.isConnected
+      }
+      if isConnected { done.resume() }
+    }
+    limit.cancel()
+    let (isConnected, reason) = state.withLock { ($0.isConnected, $0.reason) }
+    guard isConnected else { throw SampleExit(code: 69, "there is no way to the ledger: \(reason)") }
+  }
+
+  func nodes() async throws -> [ListedNode] {
+    guard case .nodes(let nodes) = try await answer(to: .nodes) else { throw Self.unexpected }
+    return nodes.sorted { $0.record.id < $1.record.id }
+  }
+
+  /// - Returns: the node of a name, the one with the latest heartbeat.
+  func node(named name: String) async throws -> ListedNode {
+    let found = try await nodes().filter { $0.record.id.name == name }.min { $0.silence < $1.silence }
+    guard let found else { throw SampleExit(code: 66, "there is no living node '\(name)'") }
+    return found
+  }
+
+  func rooms() async throws -> [RoomListing] {
+    var (rooms, cursor) = ([RoomListing](), String?.none)
+    repeat {
+      guard case .rooms(let page, let next) = try await answer(to: .rooms(cursor: cursor)) else {
+        throw Self.unexpected
+      }
+      rooms += page
+      cursor = next
+    } while cursor != nil
+    // A page may name a room that another has named.
+    var named: [String: RoomListing] = [:]
+    for room in rooms { named[room.room] = room }
+    return named.values.sorted { $0.room < $1.room }
+  }
+
+  /// Sends a node an order: it may be lost, and may arrive twice.
+  func order(_ order: NodeOrder, _ node: NodeID) async throws {
+    _ = try await answer(to: .publish(.node(node), try JSONCodec.encode(order)))
+  }
+
+  private static var unexpected: SampleExit { SampleExit(code: 69, "the ledger's answer cannot be read") }
+}
+
+struct NodeOrder: Encodable {
+  var order: String
+  var room: String?
+}
+
+protocol ClusterCommand: AsyncParsableCommand {
+  var options: ClusterOptions { get }
+  func perform(_ ledger: LedgerClient) async throws
+}
+
+extension ClusterCommand {
+  func run() async throws {
+    do { try await perform(try options.ledger()) } catch let error as SampleExit {
+      error.leave(command: "koine cluster")
+    }
+  }
+}
+
+struct ClusterStatus: ClusterCommand {
+  static let configuration = CommandConfiguration(commandName: "status", abstract: "Lists the living nodes.")
+  @OptionGroup var options: ClusterOptions
+
+  private struct Line: Encodable {
+    var node, incarnation, state: String
+    var `public`: String?
+    var region: String
+    var load: Double
+    var rooms, participants, silenceMilliseconds: Int
+  }
+
+  private struct Answer: Encodable { var nodes: [Line] }
+
+  func perform(_ ledger: LedgerClient) async throws {
+    let lines = try await ledger.nodes().map { node in
+      Line(
+        node: node.record.id.name, incarnation: node.record.id.incarnation, state: node.record.state.rawValue,
+        public: node.record.publicAddress, region: node.record.region,
+        load: (node.record.load.value * 100).rounded() / 100, rooms: node.record.load.rooms,
+        participants: node.record.load.participants, silenceMilliseconds: Int(node.silence.inMilliseconds))
+    }
+    if options.json {
+      return print(String(decoding: try JSONCodec.encode(Answer(nodes: lines)), as: UTF8.self))
+    }
+    let table = lines.map { line in
+      [
+        line.node, line.state, line.region.isEmpty ? "-" : line.region, "\(Int(line.load * 100)) %", "\(line.rooms)",
+        "\(line.participants)", "\(line.silenceMilliseconds) ms", line.public ?? "homes no rooms",
+      ]
+    }
+    print(Table.text([["NODE", "STATE", "REGION", "LOAD", "ROOMS", "PARTICIPANTS", "HEARTBEAT", "ADDRESS"]] + table))
+  }
+}
+
+struct ClusterRooms: ClusterCommand {
+  static let configuration = CommandConfiguration(commandName: "rooms", abstract: "Lists the rooms and their homes.")
+  @OptionGroup var options: ClusterOptions
+
+  private struct Line: Encodable { var room, home, term: String }
+  private struct Answer: Encodable { var rooms: [Line] }
+
+  func perform(_ ledger: LedgerClient) async throws {
+    let lines = try await ledger.rooms().map {
+      Line(room: $0.room, home: $0.place.home.name, term: $0.place.term.text)
+    }
+    if options.json {
+      return print(String(decoding: try JSONCodec.encode(Answer(rooms: lines)), as: UTF8.self))
+    }
+    print(Table.text([["ROOM", "HOME", "TERM"]] + lines.map { [$0.room, $0.home, $0.term] }))
+  }
+}
+
+/// A command that a node carries out: repeated until it has, because messages of the ledger may be lost.
+protocol NodeCommand: ClusterCommand {
+  var wait: Int { get }
+  func target(_ ledger: LedgerClient) async throws -> (NodeID, NodeOrder)
+  func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool
+}
+
+extension NodeCommand {
+  func perform(_ ledger: LedgerClient) async throws {
+    let (node, order) = try await target(ledger)
+    for _ in 0..<max(1, wait * 2) {
+      try await ledger.order(order, node)
+      try await Task.sleep(for: .milliseconds(500))
+      if try await isDone(ledger, by: node) {
+        if options.json { print("{\"done\":true}") }
+        return
+      }
+    }
+    throw SampleExit(code: 69, "the node has not done it within \(wait) s")
+  }
+}
+
+struct DrainNode: NodeCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "drain", abstract: "Has a node hand its rooms over to others and take no more.")
+  @OptionGroup var options: ClusterOptions
+  @Argument(help: "The node's name.") var node: String
+  @Option(help: "Seconds until it is done.") var wait = 30
+
+  func target(_ ledger: LedgerClient) async throws -> (NodeID, NodeOrder) {
+    (try await ledger.node(named: node).record.id, NodeOrder(order: "drain"))
+  }
+
+  func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
+    guard try await !ledger.rooms().contains(where: { $0.place.home == node }) else { return false }
+    return try await !ledger.nodes().contains { $0.record.id == node && $0.record.state == .serving }
+  }
+}
+
+struct ServeAgain: NodeCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve", abstract: "Has a node that was drained take rooms again.")
+  @OptionGroup var options: ClusterOptions
+  @Argument(help: "The node's name.") var node: String
+  @Option(help: "Seconds until it is done.") var wait = 10
+
+  func target(_ ledger: LedgerClient) async throws -> (NodeID, NodeOrder) {
+    (try await ledger.node(named: node).record.id, NodeOrder(order: "serve"))
+  }
+
+  func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
+    try await ledger.nodes().contains { $0.record.id == node && $0.record.state == .serving }
+  }
+}
+
+struct MoveRoom: NodeCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "move", abstract: "Moves a room to a node that has capacity for it.")
+  @OptionGroup var options: ClusterOptions
+  @Argument(help: "The room's name.") var room: String
+  @Option(help: "Seconds until it is done.") var wait = 10
+
+  func target(_ ledger: LedgerClient) async throws -> (NodeID, NodeOrder) {
+    guard let place = try await ledger.rooms().first(where: { $0.room == room })?.place else {
+      throw SampleExit(code: 66, "there is no room '\(room)'")
+    }
+    return (place.home, NodeOrder(order: "move", room: room))
+  }
+
+  func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
+    try await !ledger.rooms().contains { $0.room == room && $0.place.home == node }
+  }
+}
+
+/// Columns of text.
+enum Table {
+  static func text(_ rows: [[String]]) -> String {
+    let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      let cells = row.enumerated().map { $0 == row.count - 1 ? $1 : $1.padding(toLength: widths[$0], withPad: " ", startingAt: 0) }
+      return cells.joined(separator: "  ")
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,134 @@
+import KoineBase
+import KoineJSONCodec
+import KoineLedger
+import KoineRouter
+import KoineSignalingHost
+import Logging
+
+// The node: carries the router's requests to the ledger, and the ledger's events to the router.
+
+extension RouterHost {
+  /// On the network loop, with a new router.
+  func joinCluster() {
+    guard let cluster = configuration.cluster else { return }
+    ledger = cluster.connect(cluster.record.id) { [weak self] event in
+      self?.post { [weak self] in self?.take(event) }
+    }
+    loadMeter = LoadMeter(at: now)
+  }
+
+  private func take(_ event: LedgerEvent) {
+    guard let router = signaling?.router else { return }
+    switch event {
+    case .answered(_, .failed(.away)), .connected, .disconnected: break
+    case .answered: readiness.withLock { $0.lastAnswer = now }
+    case .message(_, let bytes): return execute(bytes)
+    }
+    router.handle(event, at: now)
+    endTurn(at: now)
+  }
+
+  func carryToLedger(at now: Tick) {
+    guard let ledger, let router = signaling?.router else { return }
+    for (number, request) in router.takeLedgerRequests() { ledger.ledger.send(request, number: number, at: now) }
+    for event in router.takeClusterEvents() { handle(event) }
+  }
+
+  private func handle(_ event: ClusterEvent) {
+    switch event {
+    case .uncertain(true):
+      logger.warning("the ledger does not answer: receipts of kept messages wait, and new rooms do")
+    case .uncertain(false): logger.notice("the ledger answers again")
+    case .nameTaken(let other):
+      logger.critical("another living node has this node's name", metadata: ["node": "\(other)"])
+      configuration.cluster?.nameTaken(other)
+    case .opened(let room, let entries):
+      logger.info("room opened", metadata: ["room": "\(room)", "kept messages": "\(entries)"])
+    case .deposed(let room, let home, let cause):
+      logger.notice(
+        "room is elsewhere", metadata: ["room": "\(room)", "home": "\(home?.name ?? "-")", "cause": "\(cause)"])
+    case .drained: endWaits(of: &drainWaits)
+    case .released: endWaits(of: &releaseWaits)
+    }
+  }
+
+  private func endWaits(of waits: inout [CheckedContinuation<Void, Never>]) {
+    for wait in waits { wait.resume() }
+    waits = []
+  }
+
+  func measureLoad(at now: Tick) {
+    guard let deadline = loadMeter?.deadline, deadline <= now, let load = loadMeter?.measure(at: now) else { return }
+    signaling?.router.setLoad(load, at: now)
+  }
+
+  // MARK: The end
+
+  /// From any thread. Hands all rooms over to other nodes.
+  /// - Returns: when that is done, or after the limit.
+  func drain(limit: Duration) async {
+    await withCheckedContinuation { done in
+      post { [self] in
+        guard let router = signaling?.router else { return done.resume() }
+        readiness.withLock { $0.isDraining = true }
+        drainWaits.append(done)
+        router.drain(at: now)
+        endTurn(at: now)
+        after(limit) { [weak self] in self.map { $0.endWaits(of: &$0.drainWaits) } }
+      }
+    }
+  }
+
+  /// From any thread. Sends the participants that are still here to other nodes, and ends the lease.
+  func leaveCluster() async {
+    guard configuration.cluster != nil else { return }
+    await withCheckedContinuation { done in
+      post { [self] in
+        guard let router = signaling?.router else { return done.resume() }
+        releaseWaits.append(done)
+        router.abandonRooms(at: now)
+        endTurn(at: now)
+        after(.seconds(1)) { [weak self] in self.map { $0.endWaits(of: &$0.releaseWaits) } }
+      }
+    }
+    post { [self] in closeLedger() }
+  }
+
+  /// On the network loop.
+  func closeLedger() {
+    ledger?.close()
+    (ledger, loadMeter) = (nil, nil)
+  }
+
+  private func after(_ time: Duration, _ work: @escaping @Sendable () -> Void) {
+    Task { [weak self] in
+      try? await Task.sleep(for: time)
+      self?.post(work)
+    }
+  }
+
+  // MARK: Messages
+
+  /// A command of an operator (`koine cluster`), which any node may get more than once.
+  private struct Order: Decodable {
+    enum Act: String, Decodable { case drain, serve, move }
+    var order: Act
+    var room: String?
+  }
+
+  private func execute(_ bytes: [UInt8]) {
+    let limits = JSONCodec.Limits(depth: 4, size: 4_096, values: 16)
+    guard let router = signaling?.router, let order = try? JSONCodec.decode(Order.self, from: bytes, limits: limits)
+    else { return logger.warning("a message of the cluster cannot be read") }
+    switch order.order {
+    case .drain:
+      readiness.withLock { $0.isDraining = true }
+      router.drain(at: now)
+    case .serve:
+      readiness.withLock { $0.isDraining = false }
+      router.endDraining(at: now)
+    case .move: if let room = order.room { router.handOver(room, at: now) }
+    }
+    endTurn(at: now)
+  }
+}

@@ -1,0 +1,80 @@
+import Glibc
+import KoineBase
+package import KoineLedger
+import NIOCore
+
+/// With what a server is a node of a cluster.
+package struct ServerCluster: Sendable {
+  /// A connection to the ledger, and how it is closed.
+  package struct Connection: Sendable {
+    package var ledger: any Ledger & Sendable
+    package var close: @Sendable () -> Void
+
+    package init(_ ledger: any Ledger & Sendable, close: @escaping @Sendable () -> Void) {
+      (self.ledger, self.close) = (ledger, close)
+    }
+  }
+
+  package typealias Connect =
+    @Sendable (_ node: NodeID, _ receive: @escaping @Sendable (LedgerEvent) -> Void) -> Connection
+
+  package var record: NodeRecord
+  /// Begins to connect to the ledger. Apart from the server, so that an app's tests link no engine.
+  package var connect: Connect
+  /// Called on the network loop when another living node has this node's name: the process must end.
+  package var nameTaken: @Sendable (NodeID) -> Void
+
+  package init(
+    record: NodeRecord, connect: @escaping Connect, nameTaken: @escaping @Sendable (NodeID) -> Void
+  ) {
+    (self.record, self.connect, self.nameTaken) = (record, connect, nameTaken)
+  }
+}
+
+/// Whether a node takes participants, for `/readyz`.
+struct Readiness: Sendable {
+  /// The ledger's answer has to be more recent.
+  static let patience = Duration.seconds(2)
+
+  var lastAnswer: Tick?
+  var isDraining = false
+
+  /// - Returns: why the node is not ready; nil if it is.
+  func obstacle(at now: Tick) -> String? {
+    if isDraining { return "draining" }
+    guard let lastAnswer else { return "the ledger has not answered yet" }
+    let silence = now - lastAnswer
+    return silence <= Self.patience
+      ? nil : "the ledger has not answered for \(Int(silence.inSeconds)) s: rooms go on, joins to new rooms wait"
+  }
+}
+
+/// The CPU time that the process takes, as a part of what it may take.
+struct LoadMeter {
+  static let interval = Duration.seconds(1)
+  /// Above this part of all cores a node is full.
+  private static let full = 0.8
+
+  private var last: (used: Duration, at: Tick)?
+  private(set) var deadline: Tick?
+
+  init(at now: Tick) { deadline = now + Self.interval }
+
+  /// - Returns: 1 if the node is full; nil until there is a first interval.
+  mutating func measure(at now: Tick) -> Double? {
+    deadline = now + Self.interval
+    let used = Self.processTime()
+    defer { last = (used, now) }
+    guard let last, now > last.at else { return nil }
+    return (used - last.used).inSeconds / (now - last.at).inSeconds / Double(System.coreCount) / Self.full
+  }
+
+  private static func processTime() -> Duration {
+    var usage = rusage()
+    guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return .zero }
+    func duration(_ time: timeval) -> Duration {
+      .seconds(time.tv_sec) + .microseconds(Int64(time.tv_usec))
+    }
+    return duration(usage.ru_utime) + duration(usage.ru_stime)
+  }
+}

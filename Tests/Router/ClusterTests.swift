@@ -1,0 +1,194 @@
+import KoineBase
+import KoineLedger
+import KoineSignaling
+import Testing
+
+@testable import KoineRouter
+
+@Suite struct RouterClusterTests {
+  @Test func participantsOfOneRoomMeetAtOneNodeWhereverTheyJoin() throws {
+    let world = try ClusterWorld(nodes: "a", "b", "c")
+    let people = try ["a", "b", "c"].map { try world.person("p" + $0, in: "tea", at: $0) }
+    world.run(.seconds(1))
+    #expect(Set(people.map(\.node)).count == 1)
+    #expect(people.allSatisfy { $0.joined.count == 1 })
+    #expect(people.map(\.moves).filter { $0 > 1 }.isEmpty, "each is sent on once at most")
+    #expect(people.reduce(0) { $0 + $1.moves } == 2, "two of three have joined at the wrong node")
+  }
+
+  @Test func joinedNamesThePlacesAndTheTimesOfTheNode() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    let joined = try #require(ana.joined.first)
+    #expect(joined.places.first == ClusterWorld.address(of: try #require(ana.node)))
+    #expect(Set(joined.places) == ["ws://a:80", "ws://b:80"])
+    #expect((joined.pingSeconds, joined.silenceSeconds) == (2, 6))
+    #expect(joined.continues)
+  }
+
+  @Test func keptMessageIsAcknowledgedWhenItIsStored() throws {
+    let world = try ClusterWorld(nodes: "a")
+    world.ledger.delays = .milliseconds(50) ... .milliseconds(50)
+    let (ana, ben) = (try world.person("ana", in: "tea", at: "a"), try world.person("ben", in: "tea", at: "a"))
+    world.run(.seconds(2))
+    world.send("kept", from: ana)
+    world.send("passing", from: ana, lifetime: nil)
+    world.run(.milliseconds(10))
+    #expect(ben.texts == ["kept", "passing"], "delivered at once")
+    #expect(ana.receipts.map(\.id) == ["passing"])
+    world.run(.milliseconds(150))
+    #expect(ana.receipts.map(\.id) == ["passing", "kept"])
+    #expect(ana.order(of: "kept") == ben.heard[0].order)
+  }
+
+  @Test func receiptWaitsWhileTheLedgerIsAwayAndSaysSoAfterTenSeconds() throws {
+    let world = try ClusterWorld(nodes: "a")
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    world.ledger.stop(at: world.now)
+    world.send("kept", from: ana)
+    world.send("passing", from: ana, lifetime: nil)
+    world.run(.seconds(9))
+    #expect(ana.receipts.map(\.id) == ["passing"])
+    world.run(.seconds(2))
+    #expect(ana.receipts.last?.failure?.code == .unavailable)
+    world.ledger.start()
+    world.run(.seconds(5))
+    #expect(ana.order(of: "kept") != nil, "the message was on its way")
+  }
+
+  @Test func participantsOfAKilledHomeFindTheHistoryAtTheNextOne() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    let home = try #require(ana.node)
+    let other = home == "a" ? "b" : "a"
+    for number in 1...5 { world.send("m\(number)", from: ana) }
+    world.run(.seconds(1))
+    let orders = (1...5).compactMap { ana.order(of: "m\($0)") }
+    #expect(orders.count == 5)
+    world.kill(home)
+    world.join(ana, at: other, unreachable: home)
+    world.run(.seconds(3))
+    #expect(ana.node == other)
+    #expect(ana.joined.count == 2)
+    let ben = try world.person("ben", in: "tea", at: other)
+    world.run(.seconds(1))
+    #expect(ben.texts == (1...5).map { "m\($0)" })
+    world.send("after", from: ana)
+    world.run(.seconds(1))
+    #expect(try #require(ana.order(of: "after")) > (orders.last ?? 0))
+    #expect(ben.texts.last == "after")
+  }
+
+  @Test func messageThatIsSentAgainToTheNextHomeHasItsNumberAndIsKeptOnce() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    world.send("once", from: ana)
+    world.run(.seconds(1))
+    let order = try #require(ana.order(of: "once"))
+    let home = try #require(ana.node)
+    let other = home == "a" ? "b" : "a"
+    world.kill(home)
+    world.join(ana, at: other, unreachable: home)
+    world.run(.seconds(3))
+    world.send("once", from: ana)
+    world.run(.seconds(1))
+    #expect(ana.receipts.compactMap(\.order) == [order, order])
+    let ben = try world.person("ben", in: "tea", at: other)
+    world.run(.seconds(1))
+    #expect(ben.texts == ["once"])
+  }
+
+  @Test func wokenHomeSendsItsParticipantsToTheNewHomeWithoutASecondReceipt() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let (ana, ben) = (try world.person("ana", in: "tea", at: "a"), try world.person("ben", in: "tea", at: "a"))
+    world.run(.seconds(1))
+    let home = try #require(ana.node)
+    let other = home == "a" ? "b" : "a"
+    world.freeze(home)
+    world.run(.seconds(7))
+    // Ben's client has noticed the silence, Ana's has not.
+    world.forget(ben)
+    world.join(ben, at: other, unreachable: home)
+    world.run(.seconds(3))
+    #expect(ben.node == other)
+    world.send("old", from: ana)
+    world.thaw(home)
+    world.run(.seconds(2))
+    #expect(ana.node == other, "the woken home has stepped down")
+    #expect(ana.order(of: "old") == nil)
+    #expect(world.nodes[home]?.events.contains { if case .deposed = $0 { true } else { false } } == true)
+  }
+
+  @Test func drainedNodeHandsItsRoomsOverWithTheirHistory() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let (ana, ben) = (try world.person("ana", in: "tea", at: "a"), try world.person("ben", in: "tea", at: "b"))
+    world.run(.seconds(1))
+    world.send("kept", from: ana)
+    world.run(.seconds(1))
+    let home = try #require(ana.node)
+    world.nodes[home]?.router.drain(at: world.now)
+    world.run(.seconds(3))
+    #expect(world.nodes[home]?.events.last == .drained)
+    #expect(Set([ana.node, ben.node]) == [home == "a" ? "b" : "a"])
+    #expect(ben.joined.last?.history.map(\.id) == ["kept"])
+    #expect(world.nodes[home]?.router.isEmpty == true)
+  }
+
+  @Test func roomEndsInTheLedgerWithItsLastParticipant() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    world.send("kept", from: ana)
+    world.run(.seconds(20))
+    world.nodes[try #require(ana.node)]?.router.handle(.leave(reason: nil), from: ana.client, at: world.now)
+    world.run(.seconds(1))
+    let ben = try world.person("ben", in: "tea", at: "a")
+    world.run(.seconds(1))
+    #expect(ben.joined.first?.history.isEmpty == true, "another room of the name")
+  }
+
+  @Test func emptyRoomOfADeadHomeWaitsForItsParticipants() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let (ana, ben) = (try world.person("ana", in: "tea", at: "a"), try world.person("ben", in: "tea", at: "a"))
+    world.run(.seconds(1))
+    world.send("kept", from: ana)
+    world.run(.seconds(1))
+    let home = try #require(ana.node)
+    let other = home == "a" ? "b" : "a"
+    world.kill(home)
+    world.join(ana, at: other, unreachable: home)
+    world.run(.seconds(3))
+    world.nodes[other]?.router.handle(.leave(reason: nil), from: ana.client, at: world.now)
+    world.run(.seconds(10))
+    world.join(ben, at: other)
+    world.run(.seconds(1))
+    #expect(ben.texts == ["kept"])
+  }
+
+  @Test func joinWhileTheLedgerIsAwayIsRefusedAfterTenSeconds() throws {
+    let world = try ClusterWorld(nodes: "a")
+    world.ledger.stop(at: world.now)
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(9))
+    #expect(ana.failures.isEmpty)
+    world.run(.seconds(2))
+    #expect(ana.failures.map(\.code) == [.unavailable])
+  }
+
+  @Test func joinThatWaitsCanBeTakenBack() throws {
+    let world = try ClusterWorld(nodes: "a")
+    world.ledger.stop(at: world.now)
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.nodes["a"]?.router.handle(.leave(reason: nil), from: ana.client, at: world.now)
+    world.run(.seconds(1))
+    #expect(ana.messages.last == .ended(.left))
+    world.ledger.start()
+    world.run(.seconds(20))
+    #expect(ana.joined.isEmpty)
+    #expect(world.nodes["a"]?.router.holdings["joins that wait"] == 0)
+  }
+}
