@@ -473,6 +473,9 @@ package struct ClusterNode: Sendable {
   /// Nodes in which a participant may try its luck.
   package mutating func places(at now: Tick) -> [NodeRecord] { placement.places(at: now) }
 
+  /// As the list has them.
+  package var livingNodes: [NodeRecord] { placement.livingNodes }
+
   /// The node that participants reach at this address, as the list has it.
   package func node(at publicAddress: String) -> NodeID? { placement.node(at: publicAddress) }
 

@@ -73,6 +73,8 @@ package struct Placement: Sendable {
 
   package func record(of id: NodeID) -> NodeRecord? { nodes[id]?.record }
 
+  package var livingNodes: [NodeRecord] { nodes.values.map(\.record).sorted { $0.id < $1.id } }
+
   package func node(at publicAddress: String) -> NodeID? {
     nodes.values.map(\.record).filter { $0.publicAddress == publicAddress }.map(\.id).min()
   }

@@ -212,7 +212,6 @@ struct Serve: AsyncParsableCommand {
     var record = NodeRecord(id: id)
     (record.publicAddress, record.region) = (settings.publicAddress, settings.region)
     let logger = Logger(label: "koine.cluster")
-    if address.password == nil { logger.warning("the ledger needs no password: anyone on this machine may end rooms") }
     return ServerCluster(
       record: record,
       connect: { node, receive in

@@ -31,6 +31,30 @@ package enum ClusterEvent: Hashable, Sendable {
   case released
 }
 
+/// For `/metrics`.
+package struct ClusterStatistics: Hashable, Sendable {
+  /// Rooms of which the node is the home.
+  package var rooms = 0
+  /// Receipts that wait for the ledger, and bytes.
+  package var receipts = 0
+  package var bytes = 0
+  /// Joins that wait until it is known where their rooms are.
+  package var joins = 0
+  package var isUncertain = false
+  /// Since the start: rooms that were opened with messages of an earlier home.
+  package var takeovers = 0
+  /// Rooms that went to other homes, by `RoomOwnership.Cause`.
+  package var deposed: [String: Int] = [:]
+  /// Participants that were sent to other nodes, at joining or later.
+  package var moved = 0
+  /// Living nodes by state.
+  package var nodes: [String: Int] = [:]
+  /// Where the living nodes are reached.
+  package var addresses: [String] = []
+
+  package init() {}
+}
+
 /// A router's part in a cluster: its node, and the joins that wait until it is known where their rooms are.
 final class ClusterMembership {
   struct WaitingJoin {
@@ -46,6 +70,7 @@ final class ClusterMembership {
   private var lastTicket: UInt64 = 0
   private var requests: [(number: UInt64, request: LedgerRequest)] = []
   private var events: [ClusterEvent] = []
+  var counts = ClusterStatistics()
 
   init(_ configuration: ClusterConfiguration, random: SeededRandom, at now: Tick) {
     self.configuration = configuration

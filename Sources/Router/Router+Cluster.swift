@@ -63,6 +63,24 @@ extension Router {
     takeClusterOutputs(at: now)
   }
 
+  /// nil: the router is no node.
+  package var clusterStatistics: ClusterStatistics? {
+    guard let cluster else { return nil }
+    var counts = cluster.counts
+    for room in rooms.all {
+      guard let log = room.log else { continue }
+      counts.rooms += 1
+      counts.receipts += log.waiting
+    }
+    (counts.bytes, counts.joins) = (cluster.node.waitingBytes, cluster.waiting)
+    counts.isUncertain = cluster.node.isUncertain
+    for record in cluster.node.livingNodes {
+      counts.nodes[record.state.rawValue, default: 0] += 1
+      if let address = record.publicAddress { counts.addresses.append(address) }
+    }
+    return counts
+  }
+
   // MARK: Joins
 
   /// - Returns: whether the join waits until it is known where its room is.
@@ -86,6 +104,7 @@ extension Router {
     case .here: admit(waiting.join, waiting.verdict, on: client, at: now)
     case .at(let home):
       let places = cluster.places(home: home, at: now)
+      cluster.counts.moved += 1
       outbox.post(.refused(Failure(.moved, "the room is at another node"), places: places), to: client.id)
     case .full: outbox.post(.refused(Failure(.roomFull, "no node takes the room")), to: client.id)
     case .unavailable:
@@ -117,11 +136,13 @@ extension Router {
     let room = makeRoom(named: name, at: now)
     room.open(base: base, entries, at: now)
     cluster?.tell(.opened(room: name, entries: entries.count))
+    if !entries.isEmpty { cluster?.counts.takeovers += 1 }
     settle(room, at: now)
   }
 
   private func depose(_ room: Room, to places: [String], at now: Tick) {
     room.log = nil
+    cluster?.counts.moved += room.members.count
     room.depose(to: places)
     for knock in lobby.knocks(at: room.name) {
       _ = lobby.remove(knock.client)
@@ -144,6 +165,7 @@ extension Router {
         cluster.node.supply(rooms[room]?.data.entries(after: after, through: last) ?? [], to: room, at: now)
       case .deposed(let name, let home, let cause):
         cluster.tell(.deposed(room: name, home: home?.id, cause))
+        cluster.counts.deposed["\(cause)", default: 0] += 1
         // Without a home the participants come back to this node, or to any.
         if let room = rooms[name] { depose(room, to: cluster.places(home: home, at: now), at: now) }
       case .uncertain(let isUncertain): cluster.tell(.uncertain(isUncertain))

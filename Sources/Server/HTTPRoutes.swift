@@ -41,7 +41,14 @@ final class HTTPRoutes: HTTPRouting {
   func opensWebSocket(_ request: HTTPRequestHead, over transport: HTTPTransport) -> Bool {
     let path = request.uri.prefix { $0 != "?" }
     return !transport.mustEncrypt && part != .metrics && (path == Server.signalingPath || path == Server.browserPath)
-      && site.isNamed(by: request.headers) && site.isOrigin(of: request.headers, isEncrypted: transport.isEncrypted)
+      && site.isNamed(by: request.headers) && isWelcome(request.headers, over: transport)
+  }
+
+  /// Whether the request comes from a page of this site, of another node of the cluster, or from no page.
+  private func isWelcome(_ headers: HTTPHeaders, over transport: HTTPTransport) -> Bool {
+    if site.isOrigin(of: headers, isEncrypted: transport.isEncrypted) { return true }
+    let origins = headers["Origin"]
+    return origins.count == 1 && host.isNodeOrigin(origins[0])
   }
 
   func route(_ request: HTTPRequestHead, over transport: HTTPTransport) -> HTTPRoute {
@@ -89,7 +96,7 @@ final class HTTPRoutes: HTTPRouting {
     case "/metrics" where part != .allButMetrics: return await metrics()
     case _ where part == .metrics: return Answer(status: .notFound, body: "not here\n")
     case "/signaling", "/browser":
-      guard site.isOrigin(of: request.headers, isEncrypted: transport.isEncrypted) else {
+      guard isWelcome(request.headers, over: transport) else {
         return Answer(status: .forbidden, body: "not for pages of other sites\n")
       }
       return Answer(status: .upgradeRequired, body: "WebSocket only\n", headers: [("Upgrade", "websocket")])
@@ -130,6 +137,9 @@ final class HTTPRoutes: HTTPRouting {
         "koine_checks_total", .counter, "Accepted checks of a message's credential and offer, off the network loop.",
         host.checker.accepted)
     }
+    if let (figures, ledger) = await host.clusterFigures() {
+      page.add(figures, ledger, isReady: host.readiness.withLock { $0.obstacle(at: host.now) } == nil)
+    }
     return Answer(type: "text/plain; version=0.0.4; charset=utf-8", body: page.text)
   }
 }
@@ -144,12 +154,56 @@ extension HTTPAnswer {
 
 /// Prometheus' text format.
 struct MetricsPage {
-  enum Kind: String { case counter, gauge }
+  enum Kind: String { case counter, gauge, histogram }
 
   private(set) var text = ""
 
   mutating func add(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n\(name) \(value)\n"
+  }
+
+  /// One value for each value of a label, in order.
+  mutating func add(
+    _ name: String, _ kind: Kind, _ help: String, by label: String, _ values: [(key: String, value: Int)]
+  ) {
+    begin(name, kind, help)
+    for (key, value) in values { text += "\(name){\(label)=\"\(key)\"} \(value)\n" }
+  }
+
+  private mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+  }
+
+  /// - Parameters:
+  ///   - bounds: the upper bounds of all counts but the last.
+  mutating func add(_ name: String, _ help: String, bounds: [Double], counts: [Int], sum: Double) {
+    begin(name, .histogram, help)
+    var total = 0
+    for (bound, count) in zip(bounds.map { "\($0)" } + ["+Inf"], counts) {
+      total += count
+      text += "\(name)_bucket{le=\"\(bound)\"} \(total)\n"
+    }
+    text += "\(name)_sum \(sum)\n\(name)_count \(total)\n"
+  }
+
+  mutating func add(_ figures: ClusterStatistics, _ ledger: LedgerMeter, isReady: Bool) {
+    add("koine_node_ready", .gauge, "1 while the node takes participants, as /readyz says.", isReady ? 1 : 0)
+    add(
+      "koine_cluster_nodes", .gauge, "Living nodes, as this node knows them.", by: "state",
+      figures.nodes.sorted { $0.key < $1.key })
+    add("koine_ledger_up", .gauge, "0 while the node's lease is uncertain.", figures.isUncertain ? 0 : 1)
+    add(
+      "koine_ledger_round_trip_seconds", "From a request to the ledger's answer.", bounds: LedgerMeter.bounds,
+      counts: ledger.counts, sum: ledger.sum)
+    add("koine_rooms_home", .gauge, "Rooms of which this node is the home.", figures.rooms)
+    add("koine_takeovers_total", .counter, "Rooms opened with messages of an earlier home.", figures.takeovers)
+    add(
+      "koine_deposed_total", .counter, "Rooms that have another home now.", by: "cause",
+      figures.deposed.sorted { $0.key < $1.key })
+    add("koine_moved_total", .counter, "Participants sent to other nodes.", figures.moved)
+    add("koine_receipts_waiting", .gauge, "Receipts that wait for the ledger.", figures.receipts)
+    add("koine_ledger_bytes_waiting", .gauge, "Bytes that wait for the ledger.", figures.bytes)
+    add("koine_joins_waiting", .gauge, "Joins that wait to hear where their rooms are.", figures.joins)
   }
 
   mutating func add(_ events: EventQueue.Statistics) {

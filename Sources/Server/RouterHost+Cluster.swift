@@ -20,8 +20,11 @@ extension RouterHost {
   private func take(_ event: LedgerEvent) {
     guard let router = signaling?.router else { return }
     switch event {
-    case .answered(_, .failed(.away)), .connected, .disconnected: break
-    case .answered: readiness.withLock { $0.lastAnswer = now }
+    case .answered(let number, let answer):
+      let isAnswer = if case .failed = answer { false } else { true }
+      ledgerMeter.answered(number, isAnswer: isAnswer, at: now)
+      if isAnswer { readiness.withLock { $0.lastAnswer = now } }
+    case .connected, .disconnected: break
     case .message(_, let bytes): return execute(bytes)
     }
     router.handle(event, at: now)
@@ -30,7 +33,10 @@ extension RouterHost {
 
   func carryToLedger(at now: Tick) {
     guard let ledger, let router = signaling?.router else { return }
-    for (number, request) in router.takeLedgerRequests() { ledger.ledger.send(request, number: number, at: now) }
+    for (number, request) in router.takeLedgerRequests() {
+      ledgerMeter.sent(number, at: now)
+      ledger.ledger.send(request, number: number, at: now)
+    }
     for event in router.takeClusterEvents() { handle(event) }
   }
 
@@ -59,7 +65,29 @@ extension RouterHost {
 
   func measureLoad(at now: Tick) {
     guard let deadline = loadMeter?.deadline, deadline <= now, let load = loadMeter?.measure(at: now) else { return }
-    signaling?.router.setLoad(load, at: now)
+    guard let router = signaling?.router else { return }
+    router.setLoad(load, at: now)
+    let origins = Set((router.clusterStatistics?.addresses ?? []).map(Self.origin))
+    nodeOrigins.withLock { $0 = origins }
+  }
+
+  /// Of the pages of a node that is reached at this address: `wss://n1.example.com` has those of `https://n1.example.com`.
+  private static func origin(ofNodeAt address: String) -> String {
+    var origin = "http" + address.dropFirst(2).lowercased()
+    if origin.hasSuffix("/") { origin.removeLast() }
+    return origin
+  }
+
+  /// From any thread. Whether a page of another node sends this: its room may be here.
+  func isNodeOrigin(_ origin: String) -> Bool { nodeOrigins.withLock { $0.contains(origin.lowercased()) } }
+
+  /// From any thread.
+  func clusterFigures() async -> (figures: ClusterStatistics, ledger: LedgerMeter)? {
+    await withCheckedContinuation { done in
+      post { [self] in
+        done.resume(returning: signaling?.router.clusterStatistics.map { ($0, ledgerMeter) })
+      }
+    }
   }
 
   // MARK: The end

@@ -46,7 +46,10 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   /// In a cluster. Changed by `RouterHost+Cluster`.
   var ledger: ServerCluster.Connection?
   var loadMeter: LoadMeter?
+  var ledgerMeter = LedgerMeter()
   let readiness = Lock(Readiness())
+  /// From which pages may come that connect here.
+  let nodeOrigins = Lock(Set<String>())
   var drainWaits: [CheckedContinuation<Void, Never>] = []
   var releaseWaits: [CheckedContinuation<Void, Never>] = []
   private var addresses: [TransportAddress] = []

@@ -121,6 +121,7 @@ public final class Server: Sendable {
       certificate.renewRegularly(on: group.next())
       return server
     } catch {
+      await host.leaveCluster()
       await host.stop()
       try? await group.shutdownGracefully()
       if let error = error as? ServerError { throw error }

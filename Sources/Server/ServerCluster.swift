@@ -78,3 +78,24 @@ struct LoadMeter {
     return duration(usage.ru_utime) + duration(usage.ru_stime)
   }
 }
+
+/// How long the ledger takes to answer, for `/metrics`.
+struct LedgerMeter: Sendable {
+  /// Upper bounds in seconds (Prometheus: `le`).
+  static let bounds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]
+
+  /// Answers by bound, and those above all bounds.
+  private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
+  private(set) var sum = 0.0
+  private var sent: [UInt64: Tick] = [:]
+
+  mutating func sent(_ number: UInt64, at now: Tick) { sent[number] = now }
+
+  /// - Parameter isAnswer: false for a request that came to nothing.
+  mutating func answered(_ number: UInt64, isAnswer: Bool, at now: Tick) {
+    guard let start = sent.removeValue(forKey: number), isAnswer else { return }
+    let seconds = (now - start).inSeconds
+    sum += seconds
+    counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
+  }
+}
