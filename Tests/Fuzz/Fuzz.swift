@@ -14,6 +14,7 @@ private let targets: [String: FuzzTarget] = [
   "token": fuzzToken, "settings": fuzzSettings, "client": fuzzClient, "http": fuzzHTTP,
   "browser": fuzzBrowser, "negotiation": fuzzNegotiation, "control": fuzzControl, "api": fuzzAPI,
   "sigv4": fuzzSigV4, "hmac": fuzzHMAC, "http-body": fuzzBody, "redis": fuzzRedis,
+  "log": fuzzLog,
 ]
 
 /// Of CPU, for one input. libFuzzer's own limit is wall time, which a busy machine uses up.

@@ -27,7 +27,7 @@ private let seeds: [String: @Sendable () -> [[UInt8]]] = [
   "peer": peerSeeds, "token": tokenSeeds, "settings": settingsSeeds, "client": clientSeeds,
   "browser": browserSeeds,
   "http": httpSeeds, "negotiation": negotiationSeeds, "control": controlSeeds, "api": apiSeeds,
-  "sigv4": signatureSeeds, "hmac": signatureSeeds, "http-body": bodySeeds, "redis": redisSeeds,
+  "sigv4": signatureSeeds, "hmac": signatureSeeds, "http-body": bodySeeds, "redis": redisSeeds, "log": logSeeds,
 ]
 
 private func written(_ body: (inout ByteWriter) -> Void) -> [UInt8] {
