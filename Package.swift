@@ -399,6 +399,8 @@ let package = Package(
         "KoineCluster", "KoineLedger", "KoineSimulatedNetwork",
       ]),
     tests(
+      "RoomClient", of: ["KoineRoomClient", "Koine", "KoineSignaling", "KoineTransport", "KoineBase"]),
+    tests(
       "SignalingHost", of: ["KoineSignalingHost", "KoineRouter", "KoineSignaling", "KoineTransport", "KoineBase"]),
     tests(
       "MediaEngine",

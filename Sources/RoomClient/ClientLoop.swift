@@ -130,8 +130,8 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
       entries[number] = Entry(client: client, transport: transport)
       for address in transport.addresses { numbers[address] = number }
       schedule.touch(number)
-      client.signaling.firstConnectionBegun(at: now)
-      try transport.connect(at: now)
+      client.signaling.firstConnectionBegun(to: transports?.places ?? [], at: now)
+      try transport.connect(to: client.signaling.place, at: now)
       client.handleEvents(at: now)
       return nil
     } catch {
@@ -224,8 +224,16 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
     for number in schedule.touchedNumbers {
       guard let entry = entries[number] else { continue }
       dropUnwantedConnection(of: entry)
-      guard entry.client.signaling.takeConnectionRequest(at: now) else { continue }
-      do { try entry.transport.connect(at: now) } catch { entry.client.connectionLost(at: now) }
+      connect(entry, at: now)
+    }
+  }
+
+  /// An address that cannot be used makes way for the next one at once. Ends: a round of all addresses is followed by a pause.
+  private func connect(_ entry: Entry, at now: Tick) {
+    while entry.client.signaling.takeConnectionRequest(at: now) {
+      do { return try entry.transport.connect(to: entry.client.signaling.place, at: now) } catch {
+        entry.client.connectionLost(at: now, because: .notMade("\(error)"))
+      }
     }
   }
 

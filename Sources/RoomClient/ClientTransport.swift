@@ -7,8 +7,9 @@ package protocol ClientTransport: AnyObject {
   /// Of the client's sockets.
   var addresses: [TransportAddress] { get }
   /// Begins to make a connection for signalling, in place of the one there is.
+  /// - Parameter place: the server's address, of `ClientTransports.places` or as a server has named it; nil where there are none.
   /// - Throws: any error for a connection that cannot even be begun.
-  func connect(at now: Tick) throws
+  func connect(to place: String?, at now: Tick) throws
   /// Drops the connection, which the client does not want any more.
   func disconnect()
   /// Whether messages can be sent.
@@ -41,6 +42,8 @@ package struct ClientDescription: Sendable {
 
 /// Makes the transports of a loop's clients. Runs their other end, for example an embedded router, if it is on the same loop.
 package protocol ClientTransports: AnyObject, Sendable {
+  /// The addresses of the servers to which a client connects first, in the order in which they are tried.
+  var places: [String] { get }
   func makeTransport(for client: ClientDescription, at now: Tick) throws -> any ClientTransport
   /// Takes a datagram for the other end.
   /// - Returns: false for any other.
@@ -69,6 +72,7 @@ extension ClientTransports {
   package func receive(
     _ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick
   ) -> Bool { false }
+  package var places: [String] { [] }
   package func poll(at now: Tick) {}
   package func handleTimeout(at now: Tick) {}
   package func rest() {}

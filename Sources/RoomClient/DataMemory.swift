@@ -4,51 +4,118 @@ import KoineSignaling
 /// The data messages that a participant remembers, so that no acknowledged message is lost and none arrives twice, even after a
 /// router restart.
 ///
-/// A router acknowledges a message once it has received it. If the router goes down before the last receiver has the message, the
-/// sender sends it again. So a sender keeps each message for up to 10 s after its acknowledgement, and a receiver recognizes a
-/// repeated message by its sender and id.
+/// A router acknowledges a message once it has received it, or has stored it in its ledger. If the router goes down before the last
+/// receiver has the message, or if the ledger loses its newest part, the sender sends the message again. So a sender keeps each message
+/// for 10 s after its acknowledgement. The 10 s end when the sender leaves its router: a message that was acknowledged less than 10 s
+/// before is kept until another router has acknowledged it. A receiver recognizes a repeated message by its sender and id.
 struct DataMemory {
   private struct Sent {
+    /// Counts the messages, so that they are repeated in their order.
+    let number: Int
     let message: SendData
     var acknowledgedAt: Tick?
+    /// In the room's order, for a message that is stored later.
+    var order: UInt64?
   }
 
-  /// How long a message is kept after its acknowledgement: the time that a router had to forward it before it went down.
+  /// How long a message is kept after its acknowledgement: the time that a router had to forward it before it went down, and that the
+  /// ledger's copy had to follow.
   private static let keepsAcknowledged = Duration.seconds(10)
-  private static let acknowledgedLimit = 256
+  /// More than a sender's budget allows in `keepsAcknowledged`: 200 messages a second, and 400 at once (Docs/protocol.md). Where a router
+  /// allows more, the oldest is kept for less time.
+  private static let acknowledgedLimit = 2_400
+  /// Beyond this number of messages that are stored later, the oldest is kept by the router alone.
+  private static let deferredLimit = 16_384
   private static let heardLimit = 16_384
 
+  /// The oldest first. Messages before `firstOpen` are acknowledged.
   private var sent: [Sent] = []
+  private var firstOpen = 0
   private var acknowledged = 0
+  /// Messages that the router has, and has not stored because its ledger is away (`Failure.Code.unavailable`). The oldest first.
+  private var deferred: [Sent] = []
+  private var lastNumber = 0
   private var heard: Set<String> = []
   /// The oldest first, in two halves of which the older is dropped as a whole.
   private var older: Set<String> = []
 
-  mutating func remember(_ message: SendData) { sent.append(Sent(message: message)) }
+  mutating func remember(_ message: SendData) {
+    lastNumber += 1
+    sent.append(Sent(number: lastNumber, message: message))
+  }
 
   mutating func acknowledge(_ receipt: DataReceipt, at now: Tick) {
-    guard let index = sent.firstIndex(where: { $0.message.id == receipt.id && $0.acknowledgedAt == nil }) else {
-      return
+    // Receipts come in the order of the messages, so both searches are short.
+    let isSame = { (sent: Sent) in sent.message.id == receipt.id && sent.acknowledgedAt == nil }
+    if let index = sent[firstOpen...].firstIndex(where: isSame) {
+      acknowledge(receipt, of: index, at: now)
+    } else if let index = deferred.firstIndex(where: isSame), receipt.failure?.code != .unavailable {
+      let message = deferred.remove(at: index)
+      if receipt.failure == nil { restore([message], at: now) }
     }
-    if receipt.failure == nil {
+    while firstOpen < sent.count, sent[firstOpen].acknowledgedAt != nil { firstOpen += 1 }
+    dropOldest(at: now)
+  }
+
+  private mutating func acknowledge(_ receipt: DataReceipt, of index: Int, at now: Tick) {
+    switch receipt.failure?.code {
+    case nil:
       sent[index].acknowledgedAt = now
       acknowledged += 1
-    } else {
-      sent.remove(at: index)
-    }
-    while let first = sent.first, let at = first.acknowledgedAt,
-      acknowledged > Self.acknowledgedLimit || now - at > Self.keepsAcknowledged
-    {
-      sent.removeFirst()
-      acknowledged -= 1
+      // The ledger stores the messages of a room in their order.
+      guard let order = receipt.order, !deferred.isEmpty, sent[index].message.message.isStored else { return }
+      let stored = deferred.filter { $0.order.map { $0 < order } ?? false }
+      deferred.removeAll { message in stored.contains { $0.number == message.number } }
+      restore(stored, at: now)
+    case .unavailable?:
+      var message = sent.remove(at: index)
+      message.order = receipt.order
+      deferred.append(message)
+      if deferred.count > Self.deferredLimit { deferred.removeFirst() }
+    case _?: sent.remove(at: index)
     }
   }
 
-  /// The messages that the router may not have received, or may have forgotten, in order.
-  mutating func unheard(isRouterNew: Bool) -> [SendData] {
-    if !isRouterNew { sent.removeAll { $0.acknowledgedAt != nil } }
-    for index in sent.indices { sent[index].acknowledgedAt = nil }
-    acknowledged = 0
+  /// The ledger has stored these messages after all.
+  private mutating func restore(_ messages: [Sent], at now: Tick) {
+    guard !messages.isEmpty else { return }
+    let messages = messages.map { Sent(number: $0.number, message: $0.message, acknowledgedAt: now) }
+    acknowledged += messages.count
+    sent = (messages + sent).sorted { $0.number < $1.number }
+    firstOpen = 0
+  }
+
+  private mutating func dropOldest(at now: Tick) {
+    var count = 0
+    while count < firstOpen, let at = sent[count].acknowledgedAt,
+      acknowledged > Self.acknowledgedLimit || now - at > Self.keepsAcknowledged
+    {
+      count += 1
+      acknowledged -= 1
+    }
+    // Many at once: each removal moves all others.
+    guard count >= 64 || count == firstOpen else { return acknowledged += count }
+    sent.removeFirst(count)
+    firstOpen -= count
+  }
+
+  /// The messages that the router may not have received, or may have forgotten, in order. They wait for a receipt again.
+  /// - Parameters:
+  ///   - isRouterNew: whether it is another router than the one that has acknowledged messages.
+  ///   - leftAt: when the sender left that one; nil: all messages are kept.
+  mutating func unheard(isRouterNew: Bool, since leftAt: Tick?) -> [SendData] {
+    if isRouterNew {
+      sent = (deferred + sent).sorted { $0.number < $1.number }
+      deferred = []
+      sent.removeAll { message in
+        guard let leftAt, let at = message.acknowledgedAt else { return false }
+        return leftAt - at >= Self.keepsAcknowledged
+      }
+    } else {
+      sent.removeAll { $0.acknowledgedAt != nil }
+    }
+    for index in sent.indices { (sent[index].acknowledgedAt, sent[index].order) = (nil, nil) }
+    (firstOpen, acknowledged) = (0, 0)
     return sent.map(\.message)
   }
 
@@ -60,4 +127,9 @@ struct DataMemory {
     if heard.count >= Self.heardLimit / 2 { (older, heard) = (heard, []) }
     return true
   }
+}
+
+extension DataMessage {
+  /// Whether a room with a ledger stores the message before it acknowledges it.
+  fileprivate var isStored: Bool { (lifetime ?? .zero) > .zero || isPersistent || isRetained }
 }

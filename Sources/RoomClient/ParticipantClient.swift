@@ -41,6 +41,8 @@ package final class ParticipantClient: RoomClient {
   /// Added to the room's own numbers, so that they rise even when a new room begins to count.
   private var orderBase: UInt64 = 0
   private var lastOrder: UInt64 = 0
+  /// The highest of the room's own numbers that this client knows, of messages and receipts.
+  private var seenOrder: UInt64 = 0
   /// Co-located services, and the services that have sent a status to all participants (`outspoken`).
   private var attendants: [String] = []
   private var outspoken: Set<String> = []
@@ -50,6 +52,8 @@ package final class ParticipantClient: RoomClient {
   /// State of a join while the room's history arrives.
   private struct Entry {
     let isRejoin, isRouterNew: Bool
+    /// Whether a new router has restored what the room kept.
+    let continues: Bool
     /// The client has received all messages up to this number in the room's order before; 0: none.
     let heard: UInt64
     var senders: Set<String> = []
@@ -57,6 +61,8 @@ package final class ParticipantClient: RoomClient {
   private var entry: Entry?
   /// Set while the client rejoins. New data messages wait until the unacknowledged ones have been sent again.
   private var isReturning = false
+  /// When the client left the router to which it last belonged; nil while it belongs to one.
+  private var leftAt: Tick?
   /// Since when the client has looked for a new media path; nil while the path works.
   private var pathLostSince: Tick?
 
@@ -90,6 +96,9 @@ package final class ParticipantClient: RoomClient {
       description: media.localDescription, returningTo: epoch,
       resumptionKey: signaling.formerKey)
     join.client = request.clientDescription.isEmpty ? nil : request.clientDescription
+    join.seen = seenOrder
+    join.isMoved = signaling.isRedirected
+    join.unreachable = signaling.unreachableHome
     send(.join(join))
   }
 
@@ -224,6 +233,7 @@ package final class ParticipantClient: RoomClient {
     pathLostSince = nil
     entry = nil
     isReturning = local != nil
+    leftAt = leftAt ?? signaling.leftAt
     join()
     for message in unacknowledged {
       switch message {
@@ -245,10 +255,11 @@ package final class ParticipantClient: RoomClient {
     setAttendants(joined.attendants ?? [])
     if let permissions = joined.permissions { receiver.linkDidChange(.permissions(Set(permissions))) }
     receiver.linkDidChange(isRejoin ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
-    if isRejoin, isRouterNew { orderBase = lastOrder }
+    let continues = !isRouterNew || joined.continues
+    if isRejoin, !continues { (orderBase, seenOrder) = (lastOrder, 0) }
     // A participant that returns to the same room has received all messages up to the last one that it received.
-    let heard = isRejoin && !isRouterNew ? lastOrder - orderBase : 0
-    entry = Entry(isRejoin: isRejoin, isRouterNew: isRouterNew, heard: heard)
+    let heard = isRejoin && continues ? lastOrder - orderBase : 0
+    entry = Entry(isRejoin: isRejoin, isRouterNew: isRouterNew, continues: continues, heard: heard)
     deliver(joined.history, hasMore: joined.hasMoreHistory ?? false)
   }
 
@@ -261,9 +272,10 @@ package final class ParticipantClient: RoomClient {
     self.entry = nil
     isReturning = false
     guard entry.isRejoin else { return }
-    if entry.isRouterNew { withdrawWords(notOf: entry.senders) }
+    if !entry.continues { withdrawWords(notOf: entry.senders) }
     receiver.linkDidChange(.attendants(attendants))
-    for message in memory.unheard(isRouterNew: entry.isRouterNew) { send(.data(message)) }
+    for message in memory.unheard(isRouterNew: entry.isRouterNew, since: leftAt) { send(.data(message)) }
+    leftAt = nil
   }
 
   /// Services that have sent a status, and that a new router does not name, are believed until the status is withdrawn.
@@ -283,6 +295,7 @@ package final class ParticipantClient: RoomClient {
     guard !isBeyond else { return }
     message.order = order
     lastOrder = max(lastOrder, message.order)
+    seenOrder = max(seenOrder, data.order)
     if attendants.contains(data.sender), !data.isDirected { outspoken.insert(data.sender) }
     receiver.linkDidChange(.message(message))
   }
@@ -297,8 +310,10 @@ package final class ParticipantClient: RoomClient {
     }
   }
 
-  /// Our end of the media path, or the router's, is gone: another peer takes its place.
+  /// Our end of the media path, or the router's, is gone: another peer takes its place. During a move the next join brings a peer of
+  /// its own.
   private func restartMedia(at now: Tick) {
+    guard !signaling.isMoving else { return }
     guard local != nil else { return signaling.finish(.lost) }
     do { try media.restart(at: now) } catch { return signaling.finish(.lost) }
     awaitedRestarts += 1
@@ -363,7 +378,7 @@ package final class ParticipantClient: RoomClient {
       switch event {
       case .connected: pathStands()
       case .failed: restartMedia(at: now)
-      case .closed: signaling.expectEnd(.lost, at: now)  // the room is about to say why
+      case .closed: if !signaling.isMoving { signaling.expectEnd(.lost, at: now) }  // the room is about to say why
       case .frame(let frame, let track): receiver.linkDidReceive(frame, of: track)
       case .keyFrameRequested(let track, let layer): receiver.linkDidChange(.keyFrameWanted(track, layer: layer))
       case .estimate(let bitrate, let loss): receiver.linkDidChange(.estimate(bitrate: bitrate, loss: loss))
@@ -406,7 +421,9 @@ package final class ParticipantClient: RoomClient {
     case .data(let data): deliver(data, isHistory: false)
     case .dataReceipt(let receipt):
       memory.acknowledge(receipt, at: now)
-      if let failure = receipt.failure { receiver.linkDidChange(.failed(failure)) }
+      if let order = receipt.order, order <= Self.orderLimit { seenOrder = max(seenOrder, order) }
+      // A message that is stored later has not failed.
+      if let failure = receipt.failure, failure.code != .unavailable { receiver.linkDidChange(.failed(failure)) }
     case .attributes(let participant, let attributes):
       receiver.linkDidChange(.attributesChanged(participant, attributes))
     case .speakers(let speakers):

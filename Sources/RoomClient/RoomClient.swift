@@ -48,8 +48,8 @@ extension RoomClient {
     handleEvents(at: now)
   }
 
-  package func connectionLost(at now: Tick) {
-    signaling.connectionLost(at: now)
+  package func connectionLost(at now: Tick, because loss: SignalingClient.Loss = .broken) {
+    signaling.connectionLost(at: now, because: loss)
     handleEvents(at: now)
   }
 

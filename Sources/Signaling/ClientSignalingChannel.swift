@@ -16,6 +16,7 @@
 ///                                               ↑                                                           │ resumed
 ///                                               └───────────────────────────────────────────────────────────┘
 ///     resuming ── refused ──→ connecting: the server does not know the channel (any more); the client joins, or registers, again
+///     any state ── abandon ──→ lost ── connectionMade ──→ connecting: the same at another server
 ///
 /// Each message is encoded once, when it is sent first.
 public struct ClientSignalingChannel: Sendable {
@@ -47,6 +48,8 @@ public struct ClientSignalingChannel: Sendable {
   /// The key of the channel before this one, which the server does not know or cannot resume: proves to the server that a join
   /// comes from the same client (`Join.resumptionKey`).
   public private(set) var formerKey: String?
+  /// Set until the next connection, which begins a new channel.
+  private var isAbandoned = false
   private var outgoing: [Encoded] = []
 
   public init() {}
@@ -92,18 +95,29 @@ public struct ClientSignalingChannel: Sendable {
     state = .lost
   }
 
+  /// Gives up the channel and its connection: the next connection leads to another server, where the client joins, or registers,
+  /// again. Messages that are sent before count as unacknowledged messages of this channel.
+  public mutating func abandon() {
+    connectionLost()
+    isAbandoned = true
+  }
+
   /// There is a new connection.
-  public mutating func connectionMade() {
-    guard state == .lost else { return }
+  /// - Returns: `forgotten` after `abandon`, otherwise `none`.
+  @discardableResult
+  public mutating func connectionMade() -> Event {
+    guard state == .lost else { return .none }
+    if isAbandoned { return forget() }
     guard let key else {  // the connection broke before the server had answered: everything is sent again
       let messages = sequence.unacknowledged
       beginNewChannel()
       for message in messages { send(message) }
-      return
+      return .none
     }
     state = .resuming
     outgoing = []
     sendOwn(.resumeConversation(key: key, heard: sequence.received))
+    return .none
   }
 
   public mutating func receive(_ message: ServerMessage) -> Event {
@@ -124,8 +138,7 @@ public struct ClientSignalingChannel: Sendable {
       outgoing = Array(unacknowledged)
       state = .established
       return .resumed
-    // With too many clients returning at once, the server has not looked at the key: the client tries again later.
-    case .refused(let failure, _) where state == .resuming && failure.code != .tooMany: return forget()
+    case .refused(let failure, _) where state == .resuming && failure.isAboutChannel: return forget()
     default: return .message(message)
     }
   }
@@ -146,6 +159,12 @@ public struct ClientSignalingChannel: Sendable {
     self = ClientSignalingChannel()
     formerKey = former
   }
+}
+
+extension Failure {
+  /// Whether a server that refuses a resumption for this reason does not know the channel. With too many clients returning at once,
+  /// or without its ledger, a server has not looked at the key: the client tries again later. And it may send the client elsewhere.
+  fileprivate var isAboutChannel: Bool { code != .tooMany && code != .unavailable && code != .moved }
 }
 
 /// When to connect again: at once, then after pauses that double, each between half and all of its length.

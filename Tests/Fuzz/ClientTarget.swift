@@ -49,13 +49,15 @@ private final class Receiver: LinkReceiver, EndpointReceiver {
 
 /// What participants and endpoints have in common: a connection, messages and time.
 private class EndWorld<End: RoomClient> {
+  static var places: [String] { ["ws://n1", "ws://n2", "ws://n3"] }
+
   var now = Tick(nanoseconds: 1_000_000_000)
   let end: End
   private let scratch = Bytes(capacity: 2_048)
 
   init(_ end: End) {
     self.end = end
-    end.signaling.firstConnectionBegun(at: now)
+    end.signaling.firstConnectionBegun(to: Self.places, at: now)
     end.connectionMade(at: now)
   }
 
@@ -65,16 +67,28 @@ private class EndWorld<End: RoomClient> {
     case 0, 1:  // any message at all
       let length = Int(input.byte()) << 8 | Int(input.byte())
       end.handleMessage(Array(input.part(length)), at: now)
-    case 2: end.connectionLost(at: now)
+    case 2:
+      switch input.number(below: 4) {
+      case 0: end.connectionLost(at: now, because: .silent(.seconds(6)))
+      case 1: end.connectionLost(at: now, because: .notMade("no"))
+      case 2: say(.moved(places: places(&input)))
+      default: end.connectionLost(at: now)
+      }
     case 3: if end.signaling.takeConnectionRequest(at: now) { end.connectionMade(at: now) }
     case 4: say(.resumable(key: "k\(input.byte())", graceSeconds: 30))
     case 5: say(.resumed(heard: input.number(below: 30)))
     case 6: say(.heard(input.number(below: 30)))
-    case 7: say(.refused(Failure(input.flag() ? .unknownConversation : .forbidden, "no")))
+    case 7:
+      let codes: [Failure.Code] = [.unknownConversation, .forbidden, .moved, .unavailable, .tooMany]
+      say(.refused(Failure(codes[input.number(below: 5)], "no"), places: places(&input)))
     case 8: say(.failed(request: input.flag() ? input.number(below: 8) : nil, Failure(.mediaLost, "")))
     case 9: say(.ended(input.flag() ? .roomClosed : .lost))
     default: pass(.milliseconds(1 << input.number(below: 16)))
     }
+  }
+
+  func places(_ input: inout Input) -> [String] {
+    (0..<input.number(below: 3)).map { _ in "ws://n\(input.number(below: 5))" }
   }
 
   func say(_ message: ServerMessage) { if let json = try? message.json() { end.handleMessage(json, at: now) } }
@@ -155,7 +169,10 @@ private final class ClientWorld {
     case 23: base.say(.knock(participant(&input), number: input.number(below: 4)))
     case 24: base.say(.attendants(["koine.recording"]))
     case 25: base.say(.mediaRestarted(router.localDescription))
-    case 26: base.say(.dataReceipt(DataReceipt(id: "\(input.byte())", order: 3)))
+    case 26:
+      base.say(
+        .dataReceipt(
+          DataReceipt(id: "\(input.byte())", order: 3, failure: input.flag() ? Failure(.unavailable, "") : nil)))
     case 30: base.say(.unsubscribed([Track.ID(participant: name(&input), track: Self.tracks[input.number(below: 3)])]))
     case 31: base.say(.permissions(input.flag() ? Set(ParticipantPermission.allCases) : []))
     case 27 where !base.end.isOver:
@@ -204,6 +221,9 @@ private final class ClientWorld {
       history: (0..<input.number(below: 3)).map { _ in data(&input) }, epoch: "e\(input.number(below: 2))",
       attendants: input.flag() ? ["koine.recording"] : nil)
     joined.hasMoreHistory = input.flag()
+    joined.places = base.places(&input)
+    joined.continues = input.flag()
+    (joined.pingSeconds, joined.silenceSeconds) = (input.number(below: 40), input.number(below: 200))
     return joined
   }
 

@@ -17,7 +17,7 @@ struct ClientLoopTests {
     var (attempts, drops) = (0, 0)
     var messages: [[UInt8]] = []
 
-    func connect(at now: Tick) throws {
+    func connect(to place: String?, at now: Tick) throws {
       (isConnected, isConnecting) = (false, true)
       attempts += 1
     }

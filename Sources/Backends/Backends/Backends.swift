@@ -60,7 +60,8 @@ public enum Backends {
     registered.withLock { $0[scheme] = make }
   }
 
-  /// - Parameter address: `embedded`, `ws://host:port` or `wss://host:port` of a `koine serve`, or an address of a registered scheme.
+  /// - Parameter address: `embedded`, `ws://host:port` or `wss://host:port` of a `koine serve`, several of these with commas between
+  ///   them for a cluster, or an address of a registered scheme.
   public static func backend(at address: String) throws(BackendAddressError) -> any Backend {
     let scheme = address.range(of: "://").map { address[..<$0.lowerBound].lowercased() } ?? ""
     if let make = registered.withLock({ $0[scheme] }) {
@@ -69,10 +70,14 @@ public enum Backends {
     switch address {
     case "embedded", "": return EmbeddedBackend.shared
     default:
-      guard let server = ServerAddress(address) else {
-        throw BackendAddressError(address: address, schemes: registered.withLock { $0.keys.sorted() })
+      let names = address.split(separator: ",", omittingEmptySubsequences: false)
+      let servers = try names.map { name throws(BackendAddressError) in
+        guard let server = ServerAddress(name.trimmingCharacters(in: .whitespaces)) else {
+          throw BackendAddressError(address: address, schemes: registered.withLock { $0.keys.sorted() })
+        }
+        return server
       }
-      return ServerBackend(server)
+      return ServerBackend(servers[0], others: Array(servers[1...]))
     }
   }
 }
@@ -89,7 +94,9 @@ public struct BackendAddressError: Error, Hashable, CustomStringConvertible {
 
   public var description: String {
     if let reason { return "the backend at '\(address)' cannot be used: \(reason)" }
-    let known = ["embedded", "ws://host:port", "wss://host:port"] + schemes.map { $0 + "://…" }
+    let known =
+      ["embedded", "ws://host:port", "wss://host:port", "ws://host:port,ws://other:port"]
+      + schemes.map { $0 + "://…" }
     return "no backend answers to '\(address)'; there are: \(known.joined(separator: ", "))"
   }
 }

@@ -83,7 +83,8 @@ final class EmbeddedTransport: ClientTransport {
 
   // MARK: Connections
 
-  func connect(at now: Tick) throws {
+  /// There is one router, whatever its address.
+  func connect(to place: String?, at now: Tick) throws {
     let (id, key) = host.openConnection(of: number, isFirst: connection == nil, at: now)
     connection = id
     stream = try SignalStream(key: key, end: .participant, now: now)

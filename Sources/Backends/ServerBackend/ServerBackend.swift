@@ -2,20 +2,29 @@ public import Koine
 import KoinePeer
 import KoineRoomClient
 
-/// Rooms of a `koine serve` somewhere: signalling over WebSocket, media over one UDP port.
+/// Rooms of a `koine serve` somewhere, or of a cluster of them: signalling over WebSocket, media over one UDP port.
+///
+/// A server of a cluster names the others, and sends clients to the server that has their room. If a connection breaks, the client tries
+/// the servers that it knows in turn.
 ///
 /// What `EmbeddedBackend` does inside the process, over the network, in real time.
 public final class ServerBackend: Backend {
-  public let address: ServerAddress
+  /// The first of `addresses`.
+  public var address: ServerAddress { addresses[0] }
+  /// The servers to which a client connects first, in the order in which they are tried. At least one.
+  public let addresses: [ServerAddress]
   public var scheduler: Scheduler { .real }
   public var capabilities: BackendCapabilities {
     [.dataMessages, .attributes, .activeSpeaker, .ringing, .recording]
   }
   private let clients: ClientLoop
 
-  /// - Parameter authorities: a PEM file of certificates to believe a `wss` server; nil: those that the system trusts.
-  public init(_ address: ServerAddress, authorities: String? = nil) {
-    self.address = address
+  /// - Parameters:
+  ///   - address: of the server.
+  ///   - others: addresses of further servers of the same cluster, tried in turn if the first cannot be reached.
+  ///   - authorities: a PEM file of certificates to believe a `wss` server; nil: those that the system trusts.
+  public init(_ address: ServerAddress, others: [ServerAddress] = [], authorities: String? = nil) {
+    addresses = [address] + others
     let sockets = Lock<SocketLoop?>(nil)
     clients = ClientLoop(random: .system()) { client in
       let loop = SocketLoop(client: client)
@@ -23,7 +32,7 @@ public final class ServerBackend: Backend {
       return loop
     }
     clients.transports = sockets.withLock { $0 }.map {
-      ServerTransports(address, authorities: authorities, clients: clients, sockets: $0)
+      ServerTransports(addresses, authorities: authorities, clients: clients, sockets: $0)
     }
   }
 

@@ -12,36 +12,42 @@ final class ServerTransport: ClientTransport {
   let addresses: [TransportAddress]
   private let sockets: SocketLoop
   /// Makes a connection that reports its events with that number.
-  private let makeSocket: (_ attempt: Int) -> WebSocketClient
+  private let makeSocket: (_ address: ServerAddress, _ attempt: Int) -> WebSocketClient
   private var socket: WebSocketClient?
   private var attempt = 0
   private(set) var isConnected = false
-  private var hasEverOpened = false
 
-  init(addresses: [TransportAddress], sockets: SocketLoop, makeSocket: @escaping (_ attempt: Int) -> WebSocketClient) {
+  init(
+    addresses: [TransportAddress], sockets: SocketLoop,
+    makeSocket: @escaping (_ address: ServerAddress, _ attempt: Int) -> WebSocketClient
+  ) {
     (self.addresses, self.sockets, self.makeSocket) = (addresses, sockets, makeSocket)
   }
 
-  func connect(at now: Tick) {
+  func connect(to place: String?, at now: Tick) throws {
     disconnect()
     attempt += 1
-    socket = makeSocket(attempt)
+    guard let place, let address = ServerAddress(place) else {
+      throw Failure(.unreachable, "no server's address: '\(place ?? "")'")
+    }
+    socket = makeSocket(address, attempt)
   }
 
   func handle(_ event: WebSocketEvent, of attempt: Int, at now: Tick) {
     guard attempt == self.attempt else { return }
     switch event {
     case .opened:
-      (isConnected, hasEverOpened) = (true, true)
+      isConnected = true
       client?.connectionMade(at: now)
-    case .message(let json): client?.handleMessage(json, at: now)
-    case .closed(let reason):
+    case .message(let json):
+      client?.handleMessage(json, at: now)
+      if let times = client?.signaling.times { socket?.setSilenceLimit(times.silence) }
+    case .closed(let reason, let silence):
+      let wasConnected = isConnected
       (isConnected, socket) = (false, nil)
-      guard hasEverOpened else {
-        client?.finish(.refused(Failure(.unreachable, "the server cannot be reached: \(reason)")), at: now)
-        return
-      }
-      client?.connectionLost(at: now)
+      let loss: SignalingClient.Loss =
+        if let silence { .silent(silence) } else if wasConnected { .broken } else { .notMade(reason) }
+      client?.connectionLost(at: now, because: loss)
     }
   }
 

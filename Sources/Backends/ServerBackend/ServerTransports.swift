@@ -4,18 +4,18 @@ import KoinePeer
 import KoineRoomClient
 import KoineTransport
 
-/// Makes the transports of the clients that this process has on one server.
+/// Makes the transports of the clients that this process has on one server, or on the servers of a cluster.
 ///
 /// `@unchecked Sendable`: used on the loop only.
 final class ServerTransports: ClientTransports, @unchecked Sendable {
-  private let address: ServerAddress
+  let places: [String]
   private let authorities: String?
   /// Owns this.
   private unowned let clients: ClientLoop
   private let sockets: SocketLoop
 
-  init(_ address: ServerAddress, authorities: String?, clients: ClientLoop, sockets: SocketLoop) {
-    (self.address, self.authorities) = (address, authorities)
+  init(_ addresses: [ServerAddress], authorities: String?, clients: ClientLoop, sockets: SocketLoop) {
+    (places, self.authorities) = (addresses.map(\.description), authorities)
     (self.clients, self.sockets) = (clients, sockets)
   }
 
@@ -26,7 +26,7 @@ final class ServerTransports: ClientTransports, @unchecked Sendable {
     let local = client.hasMedia ? [SocketAddress(ipv4: 0, port: 0), SocketAddress(ipv6High: 0, low: 0, port: 0)] : []
     return ServerTransport(
       addresses: local.compactMap { try? sockets.open($0) }, sockets: sockets
-    ) { [clients, address, authorities] attempt in
+    ) { [clients, authorities] address, attempt in
       WebSocketClient(address, authorities: authorities) { [weak clients] event in
         clients?.performOnTransport(number) { ($0 as? ServerTransport)?.handle(event, of: attempt, at: $1) }
       }

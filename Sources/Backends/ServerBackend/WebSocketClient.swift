@@ -1,5 +1,6 @@
 import Glibc
 import KoineBase
+import KoineRoomClient
 import KoineSignaling
 import KoineTLS
 import NIOCore
@@ -12,7 +13,8 @@ enum WebSocketEvent: Sendable {
   case opened
   case message([UInt8])
   /// Nothing follows.
-  case closed(String)
+  /// - Parameter silence: how long nothing had come from the server, where that is the reason.
+  case closed(String, silence: Duration? = nil)
 }
 
 /// A client's WebSocket (RFC 6455): text messages both ways.
@@ -22,11 +24,15 @@ final class WebSocketClient: Sendable {
   private static let connectLimit = TimeAmount.seconds(5)
 
   private let channel: EventLoopFuture<any Channel>
+  private let silence: SilenceLimit
 
   /// Begins to connect.
   /// - Parameter authorities: a PEM file; nil: those that the system trusts.
   init(_ address: ServerAddress, authorities: String?, onEvent: @escaping @Sendable (WebSocketEvent) -> Void) {
     let handler = Self.group.next().makePromise(of: Void.self)
+    let events = Once(onEvent)
+    let silence = SilenceLimit()
+    self.silence = silence
     channel = ClientBootstrap(group: Self.group)
       .connectTimeout(Self.connectLimit)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -36,12 +42,11 @@ final class WebSocketClient: Sendable {
             let context = try TLSContext.client(trusting: authorities)
             try channel.pipeline.syncOperations.addHandler(TLSHandler(context, serverName: address.host))
           }
-          try Self.configurePipeline(channel, address, handler, onEvent)
+          try Self.configurePipeline(channel, address, handler, WebSocketReader(events, silence: silence))
         }
       }
       .connect(host: address.host, port: address.port)
     handler.futureResult.whenSuccess { onEvent(.opened) }
-    let events = Once(onEvent)
     handler.futureResult.whenFailure { events.close(Self.words(for: $0, at: address)) }
     channel.whenFailure { handler.fail($0) }
     channel.whenSuccess { channel in
@@ -66,25 +71,44 @@ final class WebSocketClient: Sendable {
     }
   }
 
-  /// Tells the end once.
-  private final class Once: Sendable {
+  /// Reports events, and the end once.
+  fileprivate final class Once: Sendable {
     private let onEvent: @Sendable (WebSocketEvent) -> Void
     private let isOver = Lock(false)
 
     init(_ onEvent: @escaping @Sendable (WebSocketEvent) -> Void) { self.onEvent = onEvent }
 
-    func close(_ reason: String) {
+    func receive(_ message: [UInt8]) { onEvent(.message(message)) }
+
+    func close(_ reason: String, silence: Duration? = nil) {
       let isFirst = isOver.withLock { isOver in
         defer { isOver = true }
         return !isOver
       }
-      if isFirst { onEvent(.closed(reason)) }
+      if isFirst { onEvent(.closed(reason, silence: silence)) }
     }
+  }
+
+  /// How long the server may be silent. Set by any thread, used on the channel's.
+  fileprivate final class SilenceLimit: Sendable {
+    private let limit = Lock(ConnectionTimes().silence)
+
+    var value: Duration {
+      get { limit.withLock { $0 } }
+      set { limit.withLock { $0 = newValue } }
+    }
+  }
+
+  /// Sets how long the server may be silent before the connection counts as lost. Before the first call: 15 s.
+  func setSilenceLimit(_ limit: Duration) {
+    guard silence.value != limit else { return }
+    silence.value = limit
+    channel.whenSuccess { channel in channel.pipeline.fireUserInboundEventTriggered(SilenceLimitChanged()) }
   }
 
   private static func configurePipeline(
     _ channel: any Channel, _ address: ServerAddress, _ opened: EventLoopPromise<Void>,
-    _ onEvent: @escaping @Sendable (WebSocketEvent) -> Void
+    _ makeReader: @autoclosure @escaping @Sendable () -> WebSocketReader
   ) throws {
     let request = UpgradeRequest(address)
     let upgrader = NIOWebSocketClientUpgrader(maxFrameSize: SignalingLimits.serverMessage) { channel, _ in
@@ -94,7 +118,7 @@ final class WebSocketClient: Sendable {
           NIOWebSocketFrameAggregator(
             minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 1_024,
             maxAccumulatedFrameSize: SignalingLimits.serverMessage))
-        try pipeline.addHandler(WebSocketReader(onEvent))
+        try pipeline.addHandler(makeReader())
         opened.succeed()
       }
     }
@@ -138,24 +162,43 @@ private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandl
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
-/// Takes frames; answers pings; closes what stays silent, for the server pings every five seconds.
+private struct SilenceLimitChanged: Sendable {}
+
+/// Takes frames; answers pings; closes a connection on which nothing comes, not even the server's pings.
 private final class WebSocketReader: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias OutboundOut = WebSocketFrame
 
-  private static let silenceLimit = TimeAmount.seconds(15)
-  private let onEvent: @Sendable (WebSocketEvent) -> Void
-  private var watch: RepeatedTask?
+  private let events: WebSocketClient.Once
+  private let silence: WebSocketClient.SilenceLimit
+  private var watch: Scheduled<Void>?
   private var lastHeard = NIODeadline.now()
 
-  init(_ onEvent: @escaping @Sendable (WebSocketEvent) -> Void) { self.onEvent = onEvent }
+  init(_ events: WebSocketClient.Once, silence: WebSocketClient.SilenceLimit) {
+    (self.events, self.silence) = (events, silence)
+  }
 
-  func handlerAdded(context: ChannelHandlerContext) {
+  func handlerAdded(context: ChannelHandlerContext) { keepWatch(context) }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is SilenceLimitChanged { keepWatch(context) } else { context.fireUserInboundEventTriggered(event) }
+  }
+
+  /// Looks again when the limit would be reached, and not at each frame.
+  private func keepWatch(_ context: ChannelHandlerContext) {
+    watch?.cancel()
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    watch = context.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(5), delay: .seconds(5)) { _ in
+    watch = context.eventLoop.scheduleTask(deadline: lastHeard + .nanoseconds(silence.value.nanoseconds)) {
       let (reader, context) = bound.value
-      if .now() - reader.lastHeard > Self.silenceLimit { context.close(promise: nil) }
+      reader.look(context)
     }
+  }
+
+  private func look(_ context: ChannelHandlerContext) {
+    let time = Duration.nanoseconds((NIODeadline.now() - lastHeard).nanoseconds)
+    guard time >= silence.value else { return keepWatch(context) }
+    events.close("nothing came from the server for \(Int(time.inSeconds)) s", silence: time)
+    context.close(promise: nil)
   }
 
   func handlerRemoved(context: ChannelHandlerContext) { watch?.cancel() }
@@ -165,7 +208,7 @@ private final class WebSocketReader: ChannelInboundHandler {
     let frame = unwrapInboundIn(data)
     lastHeard = .now()
     switch frame.opcode {
-    case .text, .binary: onEvent(.message(Array(buffer: frame.data)))
+    case .text, .binary: events.receive(Array(buffer: frame.data))
     case .ping:
       let pong = WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: frame.data)
       context.writeAndFlush(wrapOutboundOut(pong), promise: nil)
