@@ -190,8 +190,8 @@ let package = Package(
     module(
       "EmbeddedBackend", in: "Sources/Backends",
       dependencies: [
-        "Koine", "KoineAdmissions", "KoineBase", "KoinePeer", "KoineRoomClient", "KoineRouter", "KoineTransport",
-        "KoineSignaling", "KoineSignalingHost", "KoineSockets", "KoineSimulatedNetwork", "KoineTokens",
+        "Koine", "KoineAdmissions", "KoineBase", "KoineLedger", "KoinePeer", "KoineRoomClient", "KoineRouter",
+        "KoineTransport", "KoineSignaling", "KoineSignalingHost", "KoineSockets", "KoineSimulatedNetwork", "KoineTokens",
       ]),
     module(
       "ServerBackend", in: "Sources/Backends",

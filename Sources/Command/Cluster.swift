@@ -5,6 +5,7 @@ import KoineJSONCodec
 import KoineLedger
 import KoineRedisLedger
 import KoineSampleSupport
+import KoineServer
 import Logging
 
 /// Looks at a cluster of `koine serve`, and moves its rooms.
@@ -47,7 +48,11 @@ final class LedgerClient: Sendable {
     var last: UInt64 = 0
     var reason = "no answer"
     var connecting: [CheckedContinuation<Void, Never>] = []
+    var reports: [NodeReport] = []
   }
+
+  /// The name under which this program gets the nodes' reports. It has no lease.
+  private let reader = NodeID(name: "koine-cluster", incarnation: String(UInt64.random(in: .min ... .max), radix: 36))
 
   /// For a connection, and for an answer.
   private static let patience = Duration.seconds(5)
@@ -59,7 +64,7 @@ final class LedgerClient: Sendable {
     let state = state
     var logger = Logger(label: "koine.cluster")
     logger.logLevel = .critical
-    ledger = RedisLedger(address, logger: logger) { event in
+    ledger = RedisLedger(address, node: reader, logger: logger) { event in
       switch event {
       case .connected:
         for done in state.withLock({ state in
@@ -70,7 +75,9 @@ final class LedgerClient: Sendable {
       case .disconnected(let reason): state.withLock { ($0.isConnected, $0.reason) = (false, reason) }
       case .answered(let number, let answer):
         state.withLock { $0.waiting.removeValue(forKey: number) }?.resume(returning: answer)
-      case .message: break
+      case .message(_, let bytes):
+        guard let report = try? JSONCodec.decode(NodeReport.self, from: bytes) else { break }
+        state.withLock { $0.reports.append(report) }
       }
     }
     ledger.start()
@@ -145,12 +152,18 @@ final class LedgerClient: Sendable {
     _ = try await answer(to: .publish(.node(node), try JSONCodec.encode(order)))
   }
 
-  private static var unexpected: SampleExit { SampleExit(code: 69, "the ledger's answer cannot be read") }
-}
+  /// How many participants are in the rooms of all nodes that answer within a second.
+  func participants() async throws -> [String: Int] {
+    var silent = Set(try await nodes().map(\.record.id))
+    for attempt in 0..<20 where !silent.isEmpty {
+      if attempt % 5 == 0 { for node in silent { try await order(NodeOrder(.report, to: reader), node) } }
+      try await Task.sleep(for: .milliseconds(50))
+      silent.subtract(state.withLock { $0.reports.filter(\.isLast).map(\.node) })
+    }
+    return state.withLock { $0.reports }.reduce(into: [:]) { $0.merge($1.rooms) { $1 } }
+  }
 
-struct NodeOrder: Encodable {
-  var order: String
-  var room: String?
+  private static var unexpected: SampleExit { SampleExit(code: 69, "the ledger's answer cannot be read") }
 }
 
 protocol ClusterCommand: AsyncParsableCommand {
@@ -205,17 +218,24 @@ struct ClusterRooms: ClusterCommand {
   static let configuration = CommandConfiguration(commandName: "rooms", abstract: "Lists the rooms and their homes.")
   @OptionGroup var options: ClusterOptions
 
-  private struct Line: Encodable { var room, home, term: String }
+  private struct Line: Encodable {
+    var room, home, term: String
+    /// nil: the home has not answered.
+    var participants: Int?
+  }
+
   private struct Answer: Encodable { var rooms: [Line] }
 
   func perform(_ ledger: LedgerClient) async throws {
+    let counts = try await ledger.participants()
     let lines = try await ledger.rooms().map {
-      Line(room: $0.room, home: $0.place.home.name, term: $0.place.term.text)
+      Line(room: $0.room, home: $0.place.home.name, term: $0.place.term.text, participants: counts[$0.room])
     }
     if options.json {
       return print(String(decoding: try JSONCodec.encode(Answer(rooms: lines)), as: UTF8.self))
     }
-    print(Table.text([["ROOM", "HOME", "TERM"]] + lines.map { [$0.room, $0.home, $0.term] }))
+    let rows = lines.map { [$0.home, $0.participants.map(String.init) ?? "?", $0.term, $0.room] }
+    print(Table.text([["HOME", "PARTICIPANTS", "TERM", "ROOM"]] + rows))
   }
 }
 
@@ -249,7 +269,7 @@ struct DrainNode: NodeCommand {
   @Option(help: "Seconds until it is done.") var wait = 30
 
   func target(_ ledger: LedgerClient) async throws -> (NodeID, NodeOrder) {
-    (try await ledger.node(named: node).record.id, NodeOrder(order: "drain"))
+    (try await ledger.node(named: node).record.id, NodeOrder(.drain))
   }
 
   func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
@@ -266,7 +286,7 @@ struct ServeAgain: NodeCommand {
   @Option(help: "Seconds until it is done.") var wait = 10
 
   func target(_ ledger: LedgerClient) async throws -> (NodeID, NodeOrder) {
-    (try await ledger.node(named: node).record.id, NodeOrder(order: "serve"))
+    (try await ledger.node(named: node).record.id, NodeOrder(.serve))
   }
 
   func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
@@ -285,7 +305,7 @@ struct MoveRoom: NodeCommand {
     guard let place = try await ledger.rooms().first(where: { $0.room == room })?.place else {
       throw SampleExit(code: 66, "there is no room '\(room)'")
     }
-    return (place.home, NodeOrder(order: "move", room: room))
+    return (place.home, NodeOrder(.move, room: room))
   }
 
   func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {

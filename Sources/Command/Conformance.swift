@@ -17,14 +17,15 @@ struct Conformance: AsyncParsableCommand {
       apps.
       """)
 
-  enum Environments: String, ExpressibleByArgument, CaseIterable { case virtual, loopback, both }
+  enum Environments: String, ExpressibleByArgument, CaseIterable { case virtual, loopback, both, cluster }
 
   @Option(parsing: .upToNextOption, help: "The styles whose apps meet, in all ordered pairs: \(Style.catalogue).")
   var style: [Style] = Style.allCases
 
   @Option(
     name: [.long, .customLong("ground")],
-    help: "The embedded router in virtual time (virtual), over loopback UDP (loopback), or both.")
+    help:
+      "The embedded router in virtual time (virtual), over loopback UDP (loopback), or both; or a cluster of three in virtual time (cluster).")
   var environment = Environments.virtual
 
   @Option(help: "A backend's address, such as ws://host:port, instead of --environment.")
@@ -126,6 +127,7 @@ struct Conformance: AsyncParsableCommand {
     case .virtual: [.virtual(network: network)]
     case .loopback: [.loopback(network: network)]
     case .both: [.virtual(network: network), .loopback(network: network)]
+    case .cluster: [.cluster(network: network)]
     }
   }
 

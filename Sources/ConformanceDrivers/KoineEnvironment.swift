@@ -104,6 +104,14 @@ extension EnvironmentFactory {
     }
   }
 
+  /// A cluster of three nodes in this process, in virtual time: people begin at different nodes.
+  public static func cluster(network: NetworkSpec? = nil) -> EnvironmentFactory {
+    EnvironmentFactory(name: network.map { "cluster, \($0)" } ?? "cluster", isVirtual: true) { seed, order in
+      let backend = EmbeddedBackend(virtual: seed, nodes: 3, network: network)
+      return KoineEnvironment(world(backend, order), isVirtual: true)
+    }
+  }
+
   /// A router in this process, over loopback UDP.
   public static func loopback(network: NetworkSpec? = nil) -> EnvironmentFactory {
     EnvironmentFactory(name: network.map { "loopback, \($0)" } ?? "loopback", isVirtual: false) { _, order in

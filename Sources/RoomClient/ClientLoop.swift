@@ -130,7 +130,7 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
       entries[number] = Entry(client: client, transport: transport)
       for address in transport.addresses { numbers[address] = number }
       schedule.touch(number)
-      client.signaling.firstConnectionBegun(to: transports?.places ?? [], at: now)
+      client.signaling.firstConnectionBegun(to: transports?.places(of: number) ?? [], at: now)
       try transport.connect(to: client.signaling.place, at: now)
       client.handleEvents(at: now)
       return nil

@@ -43,7 +43,7 @@ package struct ClientDescription: Sendable {
 /// Makes the transports of a loop's clients. Runs their other end, for example an embedded router, if it is on the same loop.
 package protocol ClientTransports: AnyObject, Sendable {
   /// The addresses of the servers to which a client connects first, in the order in which they are tried.
-  var places: [String] { get }
+  func places(of client: Int) -> [String]
   func makeTransport(for client: ClientDescription, at now: Tick) throws -> any ClientTransport
   /// Takes a datagram for the other end.
   /// - Returns: false for any other.
@@ -72,7 +72,7 @@ extension ClientTransports {
   package func receive(
     _ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick
   ) -> Bool { false }
-  package var places: [String] { [] }
+  package func places(of client: Int) -> [String] { [] }
   package func poll(at now: Tick) {}
   package func handleTimeout(at now: Tick) {}
   package func rest() {}

@@ -25,6 +25,8 @@ package enum ClusterEvent: Hashable, Sendable {
   case deposed(room: String, home: NodeID?, RoomOwnership.Cause)
   /// The room is here now, with so many messages of an earlier home.
   case opened(room: String, entries: Int)
+  /// The room has ended for the whole cluster.
+  case closed(room: String)
   /// All rooms are handed over.
   case drained
   /// The lease has ended.

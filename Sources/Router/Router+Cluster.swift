@@ -52,6 +52,12 @@ extension Router {
     takeClusterOutputs(at: now)
   }
 
+  /// Sends bytes to other nodes, or to a program that listens as one: at most once.
+  package func publish(_ content: [UInt8], on channel: LedgerChannel, at now: Tick) {
+    cluster?.node.publish(content, on: channel)
+    takeClusterOutputs(at: now)
+  }
+
   /// The node's load, for placement.
   package func setLoad(_ value: Double, at now: Tick) {
     guard let cluster else { return }
@@ -79,6 +85,13 @@ extension Router {
       if let address = record.publicAddress { counts.addresses.append(address) }
     }
     return counts
+  }
+
+  /// How many participants are in the rooms of which the node is the home, without hidden ones.
+  package var participantsOfHomes: [String: Int] {
+    Dictionary(
+      rooms.all.filter { $0.log != nil }.map { room in (room.name, room.members.count { !$0.grants.isHidden }) }
+    ) { $1 }
   }
 
   // MARK: Joins
@@ -128,6 +141,7 @@ extension Router {
   /// The room is over for the whole cluster.
   func closeInCluster(_ room: Room, at now: Tick) {
     guard let cluster, room.log != nil else { return }
+    cluster.tell(.closed(room: room.name))
     cluster.node.close(room.name, at: now)
     takeClusterOutputs(at: now)
   }

@@ -53,6 +53,7 @@ extension RouterHost {
     case .deposed(let room, let home, let cause):
       logger.notice(
         "room is elsewhere", metadata: ["room": "\(room)", "home": "\(home?.name ?? "-")", "cause": "\(cause)"])
+    case .closed(let room): logger.debug("room closed", metadata: ["room": "\(room)"])
     case .drained: endWaits(of: &drainWaits)
     case .released: endWaits(of: &releaseWaits)
     }
@@ -137,16 +138,9 @@ extension RouterHost {
 
   // MARK: Messages
 
-  /// A command of an operator (`koine cluster`), which any node may get more than once.
-  private struct Order: Decodable {
-    enum Act: String, Decodable { case drain, serve, move }
-    var order: Act
-    var room: String?
-  }
-
   private func execute(_ bytes: [UInt8]) {
     let limits = JSONCodec.Limits(depth: 4, size: 4_096, values: 16)
-    guard let router = signaling?.router, let order = try? JSONCodec.decode(Order.self, from: bytes, limits: limits)
+    guard let router = signaling?.router, let order = try? JSONCodec.decode(NodeOrder.self, from: bytes, limits: limits)
     else { return logger.warning("a message of the cluster cannot be read") }
     switch order.order {
     case .drain:
@@ -156,7 +150,19 @@ extension RouterHost {
       readiness.withLock { $0.isDraining = false }
       router.endDraining(at: now)
     case .move: if let room = order.room { router.handOver(room, at: now) }
+    case .report: if let to = order.to { report(router, to: to) }
     }
     endTurn(at: now)
+  }
+
+  private func report(_ router: Router, to reader: NodeID) {
+    guard let node = configuration.cluster?.record.id else { return }
+    var rest = router.participantsOfHomes.sorted { $0.key < $1.key }[...]
+    repeat {
+      let rooms = Dictionary(rest.prefix(NodeReport.limit).map { ($0.key, $0.value) }) { $1 }
+      rest = rest.dropFirst(NodeReport.limit)
+      let report = NodeReport(node: node, rooms: rooms, isLast: rest.isEmpty)
+      if let bytes = try? JSONCodec.encode(report) { router.publish(bytes, on: .node(reader), at: now) }
+    } while !rest.isEmpty
   }
 }

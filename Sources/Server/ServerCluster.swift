@@ -31,6 +31,33 @@ package struct ServerCluster: Sendable {
   }
 }
 
+/// An order of an operator to a node (`koine cluster`), as a message of the ledger: it may be lost, or come twice.
+package struct NodeOrder: Codable, Sendable {
+  package enum Act: String, Codable, Sendable {
+    /// Hands all rooms over and takes no more; takes rooms again; hands one room over; says how many are in each room.
+    case drain, serve, move, report
+  }
+
+  package var order: Act
+  package var room: String?
+  /// Where the report goes.
+  package var to: NodeID?
+
+  package init(_ order: Act, room: String? = nil, to reader: NodeID? = nil) {
+    (self.order, self.room, to) = (order, room, reader)
+  }
+}
+
+/// A part of a node's answer to `NodeOrder.Act.report`.
+package struct NodeReport: Codable, Sendable {
+  static let limit = 1_000
+
+  package var node: NodeID
+  /// How many participants are in the rooms of which the node is the home.
+  package var rooms: [String: Int]
+  package var isLast: Bool
+}
+
 /// Whether a node takes participants, for `/readyz`.
 struct Readiness: Sendable {
   /// The ledger's answer has to be more recent.

@@ -53,6 +53,48 @@ extension TestRoom {
     backend.restartRouter()
   }
 
+  // MARK: A cluster (`TestRoom(nodes: 3)`)
+
+  /// The server that is the home of the room; nil: there is none, or it is being taken over.
+  public var home: String? { backend.home(of: id) }
+
+  /// A server's process ends without a word. The room opens on another server, with the messages that were acknowledged.
+  public func kill(node: String) {
+    record("\(node) killed")
+    backend.kill(node: node)
+  }
+
+  /// A server that was killed starts again.
+  public func start(node: String) {
+    record("\(node) started")
+    backend.start(node: node)
+  }
+
+  /// A server's process stands still, or goes on.
+  public func freeze(node: String, _ isFrozen: Bool = true) {
+    record(isFrozen ? "\(node) frozen" : "\(node) thawed")
+    backend.freeze(node: node, isFrozen)
+  }
+
+  /// A server hands the room over to another one, as before an update.
+  public func drain(node: String) {
+    record("\(node) drained")
+    backend.drain(node: node)
+  }
+
+  /// Nothing passes between a person, or everybody (nil), and a server, until it is called with false.
+  public func cut(_ name: String?, from node: String, _ isCut: Bool = true) {
+    record(isCut ? "cut from \(node)" : "no longer cut from \(node)", of: name)
+    guard let name else { return backend.cut(nil, from: node, isCut) }
+    for id in ids(of: name) { backend.cut(id, from: node, isCut) }
+  }
+
+  /// Nothing passes between a server and the ledger until it is called with false; nil: the ledger is down.
+  public func cutLedger(of node: String? = nil, _ isCut: Bool = true) {
+    record(isCut ? "ledger cut off" : "ledger restored", of: node)
+    backend.cutLedger(of: node, isCut)
+  }
+
   /// Refuses every further join of the person with this name.
   /// - Parameter refusal: the reason that the app gets; nil: joins are admitted again.
   public func refuse(_ name: String, _ refusal: EmbeddedBackend.Refusal?) {

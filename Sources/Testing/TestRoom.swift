@@ -69,12 +69,13 @@ public final class TestRoom: Sendable {
   ///   - order: `.shuffled(seed:)` permutes callbacks that the vendor documents no order for, to find apps that rely on
   ///     one.
   ///   - recordsTrace: fills `trace`.
+  ///   - nodes: the room is in a cluster of so many servers, `n1`, `n2` and so on; people begin at different ones. nil: one server.
   /// - Throws: `NetworkSpecError` if `network` is invalid.
   public convenience init(
     clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .stamps, order: Delivery.Order = .usual,
-    recordsTrace: Bool = false
+    recordsTrace: Bool = false, nodes: Int? = nil
   ) async throws {
-    try self.init(clock, network, media, order, recordsTrace)
+    try self.init(clock, network, media, order, recordsTrace, nodes)
   }
 
   /// Creates a room, from a synchronous test on the main thread.
@@ -82,21 +83,26 @@ public final class TestRoom: Sendable {
   @available(*, noasync)
   public convenience init(
     clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .stamps, order: Delivery.Order = .usual,
-    recordsTrace: Bool = false
+    recordsTrace: Bool = false, nodes: Int? = nil
   ) throws {
-    try self.init(clock, network, media, order, recordsTrace)
+    try self.init(clock, network, media, order, recordsTrace, nodes)
   }
 
-  init(_ clock: Time, _ network: String?, _ media: Media, _ order: Delivery.Order, _ recordsTrace: Bool) throws {
+  init(
+    _ clock: Time, _ network: String?, _ media: Media, _ order: Delivery.Order, _ recordsTrace: Bool,
+    _ nodes: Int? = nil
+  ) throws {
     delivery = Delivery(queue: .main, order: order)
     let spec = try network.map { try NetworkSpec($0) }
     recorder = recordsTrace ? Recorder() : nil
     let trace = recorder.map { recorder in { @Sendable end, bytes in recorder.recordPlaintext(end, bytes) } }
     switch clock {
-    case .real: backend = EmbeddedBackend(network: spec, trace: trace, malformedTokenRefusal: Self.malformedToken)
+    case .real:
+      backend = EmbeddedBackend(
+        network: spec, trace: trace, malformedTokenRefusal: Self.malformedToken, nodes: nodes)
     case .virtual(let seed):
       backend = EmbeddedBackend(
-        virtual: seed, network: spec, trace: trace, malformedTokenRefusal: Self.malformedToken)
+        virtual: seed, network: spec, trace: trace, malformedTokenRefusal: Self.malformedToken, nodes: nodes)
     }
     self.media = media
     stamps = media == .stamps ? StampedMedia() : nil

@@ -47,7 +47,14 @@ private final class PendingAnswer: Sendable {
 
 extension EmbeddedRouterHost {
   fileprivate func execute(_ request: RoomRequest) -> Result<RoomAnswer, RoomControlError> {
-    if let router { return router.execute(request, at: loop.now) }
+    // Of the names of rooms all routers must know.
+    switch request.command {
+    case .link, .unlink:
+      let answers = routers.map { $0.execute(request, at: loop.now) }
+      if let answer = answers.first { return answer }
+    default:
+      if let router = router(with: request.command.room ?? "") { return router.execute(request, at: loop.now) }
+    }
     // A router without clients would have no rooms.
     switch request.command {
     case .listRooms: return .success(.rooms([]))

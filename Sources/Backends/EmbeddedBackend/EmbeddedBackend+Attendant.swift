@@ -53,7 +53,7 @@ extension EmbeddedRouterHost {
       return true
     }
     guard isNew else { return }
-    post { host in host.router?.setAttendant(host.attendant) }
+    post { host in for router in host.routers { router.setAttendant(host.attendant) } }
   }
 
   /// All services as one; nil: there is none.
@@ -64,6 +64,6 @@ extension EmbeddedRouterHost {
 
   /// From any thread.
   func say(_ answer: RoomService.Answer) {
-    post { $0.router?.send(answer, at: $0.loop.now) }
+    post { $0.router(with: answer.room)?.send(answer, at: $0.loop.now) }
   }
 }

@@ -16,6 +16,29 @@ extension EmbeddedBackend {
   /// The router goes down without a word and comes up again at once, knowing nothing.
   public func restartRouter() { host.restartRouter() }
 
+  // Of a cluster: nodes are `n1`, `n2` and so on.
+
+  /// A node's process ends without a word.
+  public func kill(node: String) { host.kill(node: node) }
+
+  /// A node that was killed starts again, and knows nothing.
+  public func start(node: String) { host.start(node: node) }
+
+  /// A node's process stands still, or goes on.
+  public func freeze(node: String, _ isFrozen: Bool = true) { host.freeze(node: node, isFrozen) }
+
+  /// A node hands its rooms over to the others, and takes no more.
+  public func drain(node: String) { host.drain(node: node) }
+
+  /// Nothing passes between a client, or all of them (nil), and a node, until it is called with false.
+  public func cut(_ name: String?, from node: String, _ isCut: Bool = true) { host.cut(name, from: node, isCut) }
+
+  /// Nothing passes between a node and the ledger until it is called with false; nil: the ledger is down.
+  public func cutLedger(of node: String?, _ isCut: Bool = true) { host.cutLedger(of: node, isCut) }
+
+  /// The node that is the home of a room; nil: there is none, or it is being taken over.
+  public func home(of room: String) -> String? { host.homes.withLock { $0[room] } }
+
   /// What links do to datagrams becomes another thing; the times in `spec` begin now.
   /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: all clients, present and future.
   public func setNetwork(_ spec: NetworkSpec, of name: String? = nil) { host.setNetwork(spec, of: name) }

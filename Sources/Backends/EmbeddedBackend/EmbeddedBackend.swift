@@ -33,14 +33,15 @@ public final class EmbeddedBackend: Backend {
   }
 
   /// Over loopback UDP, in real time.
-  /// - Parameter malformedTokenRefusal: the text of the error for a credential that is no token; nil: such a credential
-  ///   counts as none.
-  package init(network: NetworkSpec?, trace: Trace?, malformedTokenRefusal: String?) {
+  /// - Parameters:
+  ///   - malformedTokenRefusal: the text of the error for a credential that is no token; nil: such a credential counts as none.
+  ///   - nodes: of a cluster; nil: there is one router.
+  package init(network: NetworkSpec?, trace: Trace?, malformedTokenRefusal: String?, nodes: Int? = nil) {
     scheduler = .real
     clients = ClientLoop(random: .system(), trace: trace) { SocketLoop(client: $0) }
     host = EmbeddedRouterHost(
       clients, network: network, random: .system(), trace: trace,
-      authorization: Self.authorization(malformedTokenRefusal))
+      authorization: Self.authorization(malformedTokenRefusal), nodes: nodes)
     clients.transports = host
   }
 
@@ -54,17 +55,25 @@ public final class EmbeddedBackend: Backend {
     self.init(virtual: seed, network: network, trace: trace, malformedTokenRefusal: nil)
   }
 
+  /// In memory, in virtual time: a cluster of servers `n1`, `n2` and so on, with a ledger in memory. Clients begin at different nodes.
+  public convenience init(virtual seed: UInt64, nodes: Int, network: NetworkSpec? = nil, trace: Trace? = nil) {
+    self.init(virtual: seed, network: network, trace: trace, malformedTokenRefusal: nil, nodes: nodes)
+  }
+
   /// In memory, in virtual time.
-  /// - Parameter malformedTokenRefusal: the text of the error for a credential that is no token; nil: such a credential
-  ///   counts as none.
-  package init(virtual seed: UInt64, network: NetworkSpec?, trace: Trace?, malformedTokenRefusal: String?) {
+  /// - Parameters:
+  ///   - malformedTokenRefusal: the text of the error for a credential that is no token; nil: such a credential counts as none.
+  ///   - nodes: of a cluster; nil: there is one router.
+  package init(
+    virtual seed: UInt64, network: NetworkSpec?, trace: Trace?, malformedTokenRefusal: String?, nodes: Int? = nil
+  ) {
     let scheduler = Scheduler.virtual()
     self.scheduler = scheduler
     var random = SeededRandom(seed: seed)
     clients = ClientLoop(random: random.fork(), trace: trace) { VirtualLoop(scheduler: scheduler, client: $0) }
     host = EmbeddedRouterHost(
       clients, network: network, random: random, trace: trace,
-      authorization: Self.authorization(malformedTokenRefusal))
+      authorization: Self.authorization(malformedTokenRefusal), nodes: nodes)
     clients.transports = host
   }
 

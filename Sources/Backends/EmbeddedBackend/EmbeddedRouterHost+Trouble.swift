@@ -1,5 +1,6 @@
 import Koine
 import KoineBase
+import KoineLedger
 import KoinePeer
 import KoineRoomClient
 import KoineRouter
@@ -39,7 +40,10 @@ extension EmbeddedRouterHost {
   func routerStatistics(
     of room: String, _ completion: @escaping @Sendable (RouterStatistics, [ForwardingStatistics]) -> Void
   ) {
-    post { completion($0.router?.statistics ?? RouterStatistics(), $0.router?.forwarding(in: room) ?? []) }
+    post { host in
+      let router = host.router(with: room)
+      completion(router?.statistics ?? RouterStatistics(), router?.forwarding(in: room) ?? [])
+    }
   }
 
   func restartRouter() { post { $0.restart(at: $0.loop.now) } }
@@ -62,7 +66,7 @@ extension EmbeddedRouterHost {
   func limitParticipants(_ limit: Int?) {
     post { host in
       host.participantLimit = limit
-      host.router?.setParticipantLimit(limit ?? RouterLimits().participants)
+      for router in host.routers { router.setParticipantLimit(limit ?? RouterLimits().participants) }
     }
   }
 
@@ -72,7 +76,7 @@ extension EmbeddedRouterHost {
   func roster(of room: String, _ completion: @escaping @Sendable ([EmbeddedBackend.RosterMember]) -> Void) {
     post { host in
       let request = RoomRequest(.describe(room: room), by: Self.test)
-      guard let router = host.router, case .success(.room(let details)) = router.execute(request, at: host.loop.now)
+      guard let router = host.router(with: room), case .success(.room(let details)) = router.execute(request, at: host.loop.now)
       else {
         return completion([])
       }
@@ -86,18 +90,71 @@ extension EmbeddedRouterHost {
   }
 
   func remove(_ participant: String, from room: String) {
-    post { $0.router?.execute(RoomRequest(.remove(participant, room: room), by: Self.test), at: $0.loop.now) }
+    post { host in
+      host.router(with: room)?.execute(RoomRequest(.remove(participant, room: room), by: Self.test), at: host.loop.now)
+    }
   }
 
   func setRole(_ role: String, of participant: String, in room: String) {
     var change = PermissionChange()
     change.role = role
-    post { [change] in
-      $0.router?.execute(RoomRequest(.grant(change, participant, room: room), by: Self.test), at: $0.loop.now)
+    post { [change] host in
+      host.router(with: room)?.execute(
+        RoomRequest(.grant(change, participant, room: room), by: Self.test), at: host.loop.now)
     }
   }
 
   func close(room: String) {
-    post { $0.router?.execute(RoomRequest(.close(room: room), by: Self.test), at: $0.loop.now) }
+    post { host in
+      host.router(with: room)?.execute(RoomRequest(.close(room: room), by: Self.test), at: host.loop.now)
+    }
+  }
+
+  // MARK: Nodes
+
+  private func node(named name: String) -> EmbeddedNode? { nodes.first { $0.name == name } }
+
+  func kill(node name: String) {
+    post { host in if let node = host.node(named: name) { host.kill(node, at: host.loop.now) } }
+  }
+
+  func start(node name: String) {
+    post { host in if let node = host.node(named: name) { host.start(node, at: host.loop.now) } }
+  }
+
+  /// The process stands still: it reads and sends nothing.
+  func freeze(node name: String, _ isFrozen: Bool) {
+    post { host in
+      guard let node = host.node(named: name), node.router != nil else { return }
+      node.state = isFrozen ? .frozen : .open
+      let held = node.held
+      node.held = []
+      for event in held { node.router?.handle(event, at: host.loop.now) }
+      for transport in host.transports { transport.deliverHeld(at: node, at: host.loop.now) }
+    }
+  }
+
+  func drain(node name: String) {
+    post { host in host.node(named: name)?.router?.drain(at: host.loop.now) }
+  }
+
+  func cut(_ name: String?, from node: String, _ isCut: Bool) {
+    post { host in
+      guard let address = host.node(named: node)?.address else { return }
+      for transport in host.transports(of: name) {
+        for end in [transport.clientEnd, transport.routerEnd] {
+          if isCut { end.blocked.insert(address) } else { end.blocked.remove(address) }
+        }
+      }
+    }
+  }
+
+  /// - Parameter name: nil: of all nodes: the ledger is down.
+  func cutLedger(of name: String?, _ isCut: Bool) {
+    post { host in
+      guard let ledger = host.ledger else { return }
+      guard let name else { return isCut ? ledger.stop(at: host.loop.now) : ledger.start() }
+      if let connection = host.node(named: name)?.connection { ledger.cut(connection.node, isCut, at: host.loop.now) }
+    }
   }
 }

@@ -13,6 +13,8 @@ final class SimulatedLinkEnd {
   private var conditioner: LinkConditioner<Route>?
   /// Until then nothing is sent.
   var cutUntil: Tick?
+  /// Routers with which this end has no connection.
+  var blocked: Set<TransportAddress> = []
 
   init(_ conditioner: LinkConditioner<Route>?) { self.conditioner = conditioner }
 
@@ -27,6 +29,7 @@ final class SimulatedLinkEnd {
   /// Sends at once, or holds the datagram for its time.
   func emit(_ datagram: UnsafeRawBufferPointer, _ route: Route, over loop: any NetworkLoop, at now: Tick) {
     if let cutUntil, now < cutUntil { return }
+    if blocked.contains(route.source) || blocked.contains(route.destination) { return }
     guard conditioner != nil else { return loop.send(datagram, from: route.source, to: route.destination) }
     let copy = Bytes(capacity: datagram.count)
     copy.append(datagram)
@@ -48,6 +51,7 @@ final class EmbeddedTransport: ClientTransport {
   /// The router's end of a connection.
   private struct RouterConnection {
     let id: ConnectionID
+    let node: EmbeddedNode
     let address: TransportAddress
     let stream: SignalStream
   }
@@ -57,23 +61,20 @@ final class EmbeddedTransport: ClientTransport {
   let names: Set<String>
   weak var client: (any RoomClient)?
   private(set) var address: TransportAddress
-  private let routerAddress: TransportAddress
   private let host: EmbeddedRouterHost
   let clientEnd, routerEnd: SimulatedLinkEnd
   /// The client's end of its present connection; nil while there is none.
   private var stream: SignalStream?
   /// The connection that the client has made last, whether the router still knows it or not.
-  private var connection: ConnectionID?
+  private var connection: (id: ConnectionID, node: EmbeddedNode)?
   /// The newest last. An older one stays until it has been silent for too long: the router cannot know better.
   private var routerConnections: [RouterConnection] = []
   private let datagram = Bytes(capacity: 2_048)
 
   init(
-    _ number: Int, names: Set<String>, addresses: (own: TransportAddress, router: TransportAddress),
-    host: EmbeddedRouterHost, ends: (client: SimulatedLinkEnd, router: SimulatedLinkEnd)
+    _ number: Int, names: Set<String>, address: TransportAddress, host: EmbeddedRouterHost, ends: (client: SimulatedLinkEnd, router: SimulatedLinkEnd)
   ) {
-    (self.number, self.names, self.host) = (number, names, host)
-    (address, routerAddress) = addresses
+    (self.number, self.names, self.host, self.address) = (number, names, host, address)
     (clientEnd, routerEnd) = ends
   }
 
@@ -83,13 +84,13 @@ final class EmbeddedTransport: ClientTransport {
 
   // MARK: Connections
 
-  /// There is one router, whatever its address.
   func connect(to place: String?, at now: Tick) throws {
-    let (id, key) = host.openConnection(of: number, isFirst: connection == nil, at: now)
-    connection = id
+    let node = try host.node(at: place)
+    let (id, key) = host.openConnection(of: number, at: node, isFirst: connection == nil, at: now)
+    connection = (id, node)
     stream = try SignalStream(key: key, end: .participant, now: now)
     routerConnections.append(
-      RouterConnection(id: id, address: address, stream: try SignalStream(key: key, end: .router, now: now)))
+      RouterConnection(id: id, node: node, address: address, stream: try SignalStream(key: key, end: .router, now: now)))
     client?.connectionMade(at: now)
   }
 
@@ -107,30 +108,36 @@ final class EmbeddedTransport: ClientTransport {
     connectionLost(at: now)
   }
 
-  /// The router does not know the client's connections any more. It answers them as a machine closes TCP connections of a process
+  /// A router does not know the client's connections any more. It answers them as a machine closes TCP connections of a process
   /// that is gone.
-  func resetConnections(at now: Tick) {
-    routerConnections = []
-    sendReset(at: now)
+  func resetConnections(to node: EmbeddedNode, at now: Tick) {
+    let count = routerConnections.count
+    routerConnections.removeAll { $0.node === node }
+    guard routerConnections.count < count else { return }
+    sendReset(from: node, at: now)
     host.clients.touch(number)
   }
 
-  func resetIfUnknown(at now: Tick) {
-    guard routerConnections.isEmpty else { return }
-    sendReset(at: now)
+  func resetIfUnknown(to node: EmbeddedNode, at now: Tick) {
+    guard !routerConnections.contains(where: { $0.node === node }) else { return }
+    sendReset(from: node, at: now)
     host.clients.touch(number)
   }
 
-  private func sendReset(at now: Tick) {
-    guard let connection else { return }
-    ConnectionReset.datagram(of: connection).withUnsafeBytes {
-      routerEnd.emit($0, (routerAddress, address), over: loop, at: now)
+  /// Of the client's present connection, if that is to this router.
+  private func sendReset(from node: EmbeddedNode, at now: Tick) {
+    guard let connection, connection.node === node else { return }
+    ConnectionReset.datagram(of: connection.id).withUnsafeBytes {
+      routerEnd.emit($0, (node.address, address), over: loop, at: now)
     }
   }
 
   func close(at now: Tick) {
     loop.close(address)
-    for connection in routerConnections { host.close(connection.id, at: now) }
+    for connection in routerConnections {
+      connection.node.owners[connection.id] = nil
+      connection.node.signaling?.close(connection.id, at: now)
+    }
     routerConnections = []
   }
 
@@ -149,9 +156,9 @@ final class EmbeddedTransport: ClientTransport {
 
   func takeSignaling(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, at now: Tick) -> Bool {
     guard datagram.first == SignalStream.firstByte else { return false }
-    guard source == routerAddress, let stream else { return true }
+    guard let connection, source == connection.node.address, let stream else { return true }
     if let reset = ConnectionReset.connection(datagram) {
-      if reset == connection { connectionLost(at: now) }
+      if reset == connection.id { connectionLost(at: now) }
       return true
     }
     stream.handle(datagram, at: now)
@@ -160,19 +167,33 @@ final class EmbeddedTransport: ClientTransport {
   }
 
   private func flushStream(at now: Tick) {
+    guard let node = connection?.node else { return }
     while let count = stream?.poll(into: datagram.writable, at: now) {
-      clientEnd.emit(written(count), (address, routerAddress), over: loop, at: now)
+      clientEnd.emit(written(count), (address, node.address), over: loop, at: now)
     }
   }
 
   // MARK: The router's end
 
-  func receiveAtRouter(_ datagram: UnsafeRawBufferPointer, at now: Tick) {
-    if routerConnections.isEmpty { sendReset(at: now) }
-    for connection in routerConnections {
+  func receiveAtRouter(_ datagram: UnsafeRawBufferPointer, at node: EmbeddedNode, at now: Tick) {
+    resetIfUnknown(to: node, at: now)
+    for connection in routerConnections where connection.node === node {
       connection.stream.handle(datagram, at: now)
-      while let message = connection.stream.pollMessage() { host.receive(message, on: connection.id, at: now) }
+      deliver(from: connection, at: now)
     }
+  }
+
+  /// The machine of a frozen process acknowledges what comes, and keeps it for the process.
+  private func deliver(from connection: RouterConnection, at now: Tick) {
+    while connection.node.state != .frozen, let message = connection.stream.pollMessage() {
+      host.receive(message, on: connection.id, at: connection.node, at: now)
+    }
+  }
+
+  /// The process goes on.
+  func deliverHeld(at node: EmbeddedNode, at now: Tick) {
+    for connection in routerConnections where connection.node === node { deliver(from: connection, at: now) }
+    host.clients.touch(number)
   }
 
   func sendFromRouter(_ message: [UInt8], on connection: ConnectionID) {
@@ -186,7 +207,7 @@ final class EmbeddedTransport: ClientTransport {
     clientEnd.release(over: loop, at: now)
     for connection in routerConnections {
       while let count = connection.stream.poll(into: datagram.writable, at: now) {
-        routerEnd.emit(written(count), (routerAddress, connection.address), over: loop, at: now)
+        routerEnd.emit(written(count), (connection.node.address, connection.address), over: loop, at: now)
       }
     }
     routerEnd.release(over: loop, at: now)
@@ -195,7 +216,9 @@ final class EmbeddedTransport: ClientTransport {
   func handleTimeout(at now: Tick) {
     for connection in routerConnections {
       connection.stream.handleTimeout(at: now)
-      if connection.stream.isBroken { host.connectionLost(connection.id, at: now) }
+      guard connection.stream.isBroken else { continue }
+      connection.node.owners[connection.id] = nil
+      connection.node.signaling?.connectionLost(connection.id, at: now)
     }
     routerConnections.removeAll { $0.stream.isBroken }
     stream?.handleTimeout(at: now)

@@ -8,7 +8,7 @@ import KoineTransport
 ///
 /// `@unchecked Sendable`: used on the loop only.
 final class ServerTransports: ClientTransports, @unchecked Sendable {
-  let places: [String]
+  private let places: [String]
   private let authorities: String?
   /// Owns this.
   private unowned let clients: ClientLoop
@@ -18,6 +18,8 @@ final class ServerTransports: ClientTransports, @unchecked Sendable {
     (places, self.authorities) = (addresses.map(\.description), authorities)
     (self.clients, self.sockets) = (clients, sockets)
   }
+
+  func places(of client: Int) -> [String] { places }
 
   /// An endpoint has no media, and a client that takes part in rooms has one socket for each family, on an address that the system
   /// chooses for every datagram: so the route may change while the call goes on.
