@@ -171,6 +171,7 @@ struct MoveTests {
     }
     ana.servers.lose()
     #expect(ana.servers.places == ["ws://n1", "ws://n3"])
+    #expect(ana.servers.joins(at: "ws://n1").isEmpty)
     #expect(ana.servers.joins(at: "ws://n3").map(\.resumptionKey) == ["k1"])
     #expect(ana.recorder.events == ["reconnecting", "rejoined"])
   }

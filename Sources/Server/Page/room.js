@@ -2,12 +2,17 @@
 //
 // The browser always offers and the server always answers, so offers never meet. Docs/protocol.md describes the messages.
 
-import { Conversation, DataMemory } from "./conversation.js";
+import { Conversation, DataMemory, Places } from "./conversation.js";
 import { encodings } from "./sizes.js";
 
 const VERSION = 1;
 /** A camera has a new size once it has been seen twice, so long apart. */
 const CAMERA_CHECK = 1_000;
+/** A planned move to another server that takes less is not shown. */
+const MOVE_LIMIT = 2_000;
+/** Where there are several servers: how long one may take to connect, and then to let us in, before the next one is tried. */
+const OPEN_LIMIT = 5_000;
+const ENTRY_LIMIT = 15_000;
 
 export class Room extends EventTarget {
   /** What we send: kind → { id, kind, transceiver, track, muted }; of a camera also `encodings`, as they were last made. */
@@ -34,6 +39,23 @@ export class Room extends EventTarget {
   /** Until when that may be, while the connection is broken. */
   #graceEnds = null;
   #cameraCheck;
+  #places = new Places(ownPlace());
+  /** Whether the server of the present connection has let us in. */
+  #isAdmitted = false;
+  /** When a server last had us; null while one has. */
+  #left = null;
+  #moveShown;
+  #attemptEnd;
+  /** The highest number in the room's order that we know, of messages and receipts, and of messages alone. */
+  #seen = 0;
+  #lastOrder = 0;
+  /** Kept messages up to this number of a restored room are known. */
+  #known = 0;
+  /** Of a server that says how often it pings: { ping, silence }, in milliseconds. */
+  #times = null;
+  #watch;
+  #lastHeard = 0;
+  #pinged = null;
   me;
 
   constructor({ room, name, token }) {
@@ -82,33 +104,126 @@ export class Room extends EventTarget {
   }
 
   #open(begin) {
-    const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = this.#socket = new WebSocket(`${scheme}://${location.host}/browser`);
-    socket.onopen = () => { if (socket === this.#socket) begin(socket); };
-    socket.onmessage = ({ data }) => { if (socket === this.#socket) this.#hear(JSON.parse(data)); };
-    socket.onclose = () => { if (socket === this.#socket && !this.#isOver) this.#lost(); };
+    this.#isAdmitted = false;
+    let wasOpen = false;
+    let socket;
+    try {
+      socket = this.#socket = new WebSocket(browserURL(this.#places.current));
+    } catch (error) {  // no address, or one that this page may not use
+      console.debug(error);
+      setTimeout(() => this.#lost({ wasOpen }));
+      return;
+    }
+    this.#limitAttempt(OPEN_LIMIT);
+    socket.onopen = () => {
+      if (socket !== this.#socket) return;
+      wasOpen = true;
+      this.#places.opened();
+      this.#limitAttempt(ENTRY_LIMIT);
+      begin(socket);
+    };
+    socket.onmessage = ({ data }) => {
+      if (socket !== this.#socket) return;
+      this.#lastHeard = performance.now();
+      this.#hear(JSON.parse(data));
+    };
+    socket.onclose = () => { if (socket === this.#socket && !this.#isOver) this.#lost({ wasOpen }); };
+  }
+
+  /** Tries the next server if this one takes longer. */
+  #limitAttempt(time) {
+    clearTimeout(this.#attemptEnd);
+    if (!this.#places.isAlone) this.#attemptEnd = setTimeout(() => this.#giveUp({ wasOpen: false }), time);
+  }
+
+  #giveUp(how) {
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+    this.#lost(how);
+  }
+
+  /** Only a server that says how often it pings is watched; a browser does not show its pings, so we ask. */
+  #keepWatch() {
+    clearInterval(this.#watch);
+    this.#pinged = null;
+    if (!this.#times) return;
+    this.#watch = setInterval(() => {
+      if (!this.#isHeard) return;
+      const now = performance.now();
+      // A page in the background wakes up late: only an answer that it has waited for is missing.
+      const isAnswered = this.#pinged === null || this.#lastHeard >= this.#pinged;
+      if (!isAnswered && now - this.#pinged >= this.#times.silence - this.#times.ping) {
+        return this.#giveUp({ isSilent: true });
+      }
+      if (isAnswered) {
+        this.#pinged = now;
+        this.#send({ type: "ping", number: 1 });
+      }
+    }, this.#times.ping);
   }
 
   /** The connection broke. Media go on: while the room waits for us, the conversation is taken up where it was. */
-  #lost() {
+  #lost(how) {
+    if (this.#isOver) return;
     this.#isHeard = false;
+    this.#leave(how?.isSilent ? this.#lastHeard : performance.now());
+    this.#places.lost(how);
     this.#graceEnds ??= performance.now() + this.#conversation.graceSeconds * 1_000;
-    if (!this.#conversation.isResumable || performance.now() > this.#graceEnds) return this.#retry();
-    this.#tell("reconnecting");
+    if (!this.#conversation.isResumable || performance.now() > this.#graceEnds) return this.#retry(true);
+    this.#showReconnecting();
     this.#later(() => this.#open((socket) => socket.send(JSON.stringify(this.#conversation.resumption))));
   }
 
   /** Joins anew. */
-  #retry() {
+  #retry(isCounted = false) {
     if (this.#isOver) return;
+    if (!isCounted) {
+      this.#leave();
+      this.#places.lost();
+    }
     this.#drop();
-    this.#tell("reconnecting");
+    this.#showReconnecting();
     this.#later(() => this.#connect());
   }
 
-  #later(attempt) {
+  /** Joins anew at the server that does not know us: it may have the room by now. */
+  #rejoin() {
+    if (this.#places.isAlone) return this.#retry();
+    this.#drop();
+    this.#connect();
+  }
+
+  #leave(when = performance.now()) {
+    if (this.#isAdmitted) this.#left ??= when;
+    this.#isAdmitted = false;
+  }
+
+  /** Not while a move goes on that may be over in a moment. */
+  #showReconnecting() { if (!this.#moveShown) this.#tell("reconnecting"); }
+
+  /** The server sends us to another one. @param refusal its failure, if it does not let us in. */
+  #move(places, refusal) {
+    if (this.#isOver) return;
+    this.#leave();
+    const pause = this.#places.redirect(places);
+    if (pause === null && !this.me) return this.#end("refused", refusal);
+    if (this.me && !refusal && !this.#moveShown) {
+      this.#moveShown = setTimeout(() => {
+        this.#moveShown = null;
+        if (!this.#isOver) this.#tell("reconnecting");
+      }, MOVE_LIMIT);
+    }
+    this.#drop();
+    if (pause === null) return this.#later(() => this.#connect(), 4_000);
+    this.#later(() => this.#connect(), pause);
+  }
+
+  /** Goes on with the next place: at once within a round of several, otherwise after a pause. */
+  #later(attempt, pause) {
     const peer = this.#peer;
-    const wait = Math.min(500 * 2 ** this.#attempts++, 10_000) * (0.75 + Math.random() / 2);
+    const isPrompt = this.#places.next();
+    const wait = pause ?? (isPrompt ? 0 : Math.min(500 * 2 ** this.#attempts++, 10_000) * (0.75 + Math.random() / 2));
     setTimeout(() => { if (!this.#isOver && peer === this.#peer) attempt(); }, wait);
   }
 
@@ -116,6 +231,7 @@ export class Room extends EventTarget {
     const socket = this.#socket;
     this.#socket = null;
     this.#isHeard = false;
+    clearTimeout(this.#attemptEnd);
     socket?.close();
     this.#peer?.close();
   }
@@ -132,6 +248,8 @@ export class Room extends EventTarget {
     if (this.#isOver) return;
     this.#isOver = true;
     clearInterval(this.#cameraCheck);
+    clearInterval(this.#watch);
+    clearTimeout(this.#moveShown);
     this.#send({ type: "bye" });
     this.#drop();
     for (const own of this.#own.values()) own.track?.stop();
@@ -305,7 +423,8 @@ export class Room extends EventTarget {
     }
     const join = {
       version: VERSION, room: this.room, name: this.name, credential: this.token, participantID: this.#requestedID,
-      returningTo: this.#epoch, resumptionKey: this.#formerKey,
+      returningTo: this.#epoch, resumptionKey: this.#formerKey, seen: this.#seen || undefined,
+      isMoved: this.#places.isRedirected || undefined, unreachable: this.#places.unreachable,
     };
     this.#send(type === "join" ? { type, ...join, offer } : { type, offer });
     const sdp = await answer;
@@ -334,6 +453,7 @@ export class Room extends EventTarget {
       case "joined": this.#enter(message); break;
       case "resumed":
         this.#isHeard = true;
+        this.#admitted();
         this.#graceEnds = null;
         this.#attempts = 0;
         for (const unheard of this.#conversation.resumed(message.heard)) this.#socket.send(JSON.stringify(unheard));
@@ -342,8 +462,12 @@ export class Room extends EventTarget {
       case "answer":
         if (message.number === this.#answered?.number) this.#answered.resolve(message.sdp);
         break;
+      case "moved": this.#move(message.places); break;
       case "refused":
-        if (message.failure.code === "unknownConversation" || (message.failure.code === "tooMany" && this.me)) this.#retry();
+        if (message.failure.code === "moved") this.#move(message.places, message.failure);
+        else if (message.failure.code === "unavailable" && this.me) this.#retry();
+        else if (message.failure.code === "unknownConversation") this.#rejoin();
+        else if (message.failure.code === "tooMany" && this.me) { this.#places.endRound(); this.#retry(); }
         else this.#end("refused", message.failure);
         break;
       case "ended": message.reason === "dropped" ? this.#retry() : this.#end(message.reason); break;
@@ -369,10 +493,16 @@ export class Room extends EventTarget {
       case "wanted": this.#limit(message); break;
       case "speakers": this.#tell("speakers", message); break;
       case "data": this.#receive(message); break;
-      case "history": for (const data of message.messages) this.#receive(data); break;
-      case "dataReceipt": this.#memory.acknowledge(message); break;
+      case "history": this.#receiveKept(message.messages); break;
+      case "dataReceipt":
+        this.#seen = Math.max(this.#seen, message.order ?? 0);
+        this.#memory.acknowledge(message);
+        break;
       case "failed": this.me ? this.#tell("trouble", message.failure) : this.#end("refused", message.failure); break;
-      case "waiting": this.#tell("waiting"); break;
+      case "waiting":
+        clearTimeout(this.#attemptEnd);
+        this.#tell("waiting");
+        break;
       case "knock": {
         const { participant: { id, name }, number } = message;
         this.#guests.set(id, { name, number });
@@ -383,19 +513,40 @@ export class Room extends EventTarget {
     }
   }
 
-  #enter({ local, participants, history, epoch }) {
+  #admitted(places) {
+    clearTimeout(this.#attemptEnd);
+    this.#isAdmitted = true;
+    this.#left = null;
+    this.#places.admitted(places);
+    clearTimeout(this.#moveShown);
+    this.#moveShown = null;
+    this.#keepWatch();
+  }
+
+  #enter({ local, participants, history, epoch, continues, places, pingSeconds, silenceSeconds }) {
     const isRoomNew = this.#epoch !== epoch;
-    const unheard = this.me ? this.#memory.unheard(isRoomNew) : [];
+    const unheard = this.me ? this.#memory.unheard(isRoomNew, this.#left ?? performance.now()) : [];
+    // A restored room counts on: we have all of it up to the last message that we know.
+    this.#known = this.me && isRoomNew && continues ? this.#lastOrder : 0;
+    if (this.me && isRoomNew && !continues) this.#seen = this.#lastOrder = 0;
+    this.#times = silenceSeconds ? pingTimes(pingSeconds, silenceSeconds) : null;
+    this.#admitted(places);
     this.me = local;
     this.#requestedID = local.id;
     this.#epoch = epoch;
     for (const participant of participants) this.#add(participant);
-    for (const data of history) this.#receive(data);
+    this.#receiveKept(history);
     for (const message of unheard) this.#send(message);
     this.#tell("joined");
   }
 
-  #receive({ from, topic, payload, id }) {
+  #receiveKept(messages) {
+    for (const data of messages) if (this.#known === 0 || data.order > this.#known) this.#receive(data);
+  }
+
+  #receive({ from, topic, payload, id, order }) {
+    this.#lastOrder = Math.max(this.#lastOrder, order ?? 0);
+    this.#seen = Math.max(this.#seen, this.#lastOrder);
     if (topic !== "chat" || !this.#memory.hear({ from, id })) return;
     const text = new TextDecoder().decode(Uint8Array.from(atob(payload), (character) => character.charCodeAt(0)));
     this.#tell("said", { from, name: this.#others.get(from)?.name ?? from, text });
@@ -517,6 +668,22 @@ export class Room extends EventTarget {
     }
     return { sent, received: Object.fromEntries(received) };
   }
+}
+
+/** The server that the page comes from, as servers name each other. */
+function ownPlace() { return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}`; }
+
+/** Where a browser reaches the server whose signalling is at `place`. */
+function browserURL(place) {
+  const url = new URL(place);
+  url.pathname = url.pathname.replace(/\/(signaling)?$/, "/browser");
+  return url.href;
+}
+
+/** In milliseconds; as native clients bound them. */
+function pingTimes(pingSeconds, silenceSeconds) {
+  const ping = Math.min(Math.max(pingSeconds ?? 5, 1), 30);
+  return { ping: ping * 1_000, silence: Math.max(Math.min(Math.max(silenceSeconds, 2), 120), 2 * ping) * 1_000 };
 }
 
 /** `crypto.randomUUID` is there on https and localhost only. */
