@@ -174,7 +174,7 @@ const scenarios = {
     await pass(300);
     expect(name, urls(), [B(1), B(2), B(3)]);
     await pass(600);
-    expect(name, urls().slice(3), [B(2), B(3), B(1)]);
+    expect(name, urls().slice(3), [B(1), B(2), B(3)]);
   },
   async refusedHomeIsReported(Room, name) {
     const { forget } = await enter(Room);

@@ -7,7 +7,8 @@
 ///     after silence               the other places, then the silent one
 ///     after a redirect            the places of the redirect, then the others, at last the server that redirects
 ///
-/// Later rounds try an address that could not be reached last. A client without addresses, whose transport knows the one router there
+/// A later round tries a home that could not be reached last, if the round before has reached another server; otherwise the fault is more
+/// likely the client's own network, and the home, which may still wait for the client, comes first again. A client without addresses, whose transport knows the one router there
 /// is, has one nameless place.
 struct ServerPlaces: Hashable {
   /// How a connection, or the attempt to make one, has ended.
@@ -27,6 +28,8 @@ struct ServerPlaces: Hashable {
   private var home: String?
   /// The home, once it has fallen silent or could not be reached.
   private var suspect: String?
+  /// Whether this round has reached a server.
+  private var hasReached = false
   /// The places of the last redirect, until a server has admitted the client.
   private var targets: [String] = []
 
@@ -54,13 +57,16 @@ struct ServerPlaces: Hashable {
   mutating func endRound() { (round, hasNext) = ([], false) }
 
   /// Begins a round after one in which no place was of use.
-  mutating func beginRound() { begin(last: [suspect]) }
+  mutating func beginRound() {
+    if !hasReached { suspect = nil }
+    begin(last: [suspect])
+  }
 
   private mutating func begin(first: [String] = [], last: [String?] = []) {
     let last = last.compactMap { $0 }.filter { !first.contains($0) }
     let rest = known.filter { !first.contains($0) }
     round = first + rest.filter { !last.contains($0) } + rest.filter { last.contains($0) }
-    hasNext = true
+    (hasNext, hasReached) = (true, false)
   }
 
   // MARK: Connections
@@ -81,7 +87,10 @@ struct ServerPlaces: Hashable {
     if loss != .broken, let current, current == home { suspect = current }
   }
 
-  mutating func connectionMade() { if suspect == current { suspect = nil } }
+  mutating func connectionMade() {
+    hasReached = true
+    if suspect == current { suspect = nil }
+  }
 
   /// A server has admitted the client, and has named places, or none.
   mutating func admitted(naming places: [String]) {

@@ -15,9 +15,12 @@ struct ClientLoopTests {
     var isConnected = false
     var isConnecting = false
     var (attempts, drops) = (0, 0)
+    var places: [String?] = []
     var messages: [[UInt8]] = []
 
     func connect(to place: String?, at now: Tick) throws {
+      places.append(place)
+      if place == "ws://" { throw Failure(.unreachable, "no address") }
       (isConnected, isConnecting) = (false, true)
       attempts += 1
     }
@@ -99,6 +102,25 @@ struct ClientLoopTests {
       try transport.messages.map { try $0.withUnsafeBytes { try ClientMessage(json: $0) } } == [
         .resumeConversation(key: "k", heard: 2)
       ])
+  }
+
+  /// `ServerTransport` throws for an address that is none: no attempt is under way, and none may wait for the next turn.
+  @Test func unusableAddressMakesWayForTheNextInTheSameTurn() throws {
+    let transport = transports.transport
+    transport.open(at: scheduler.now)
+    turn()
+    let places = ["ws://n1", "ws://", "ws://n3"]
+    for message in [ServerMessage.resumable(key: "k", graceSeconds: 30), .registered(identity: "ana", places: places)] {
+      transport.client?.handleMessage(try message.json(), at: scheduler.now)
+    }
+    turn()
+    transport.places = []
+    transport.fail(at: scheduler.now)
+    turn()
+    transport.fail(at: scheduler.now)
+    turn()
+    #expect(transport.places == places)
+    #expect(transport.isConnecting)
   }
 
   @Test func unansweredConnectionAttemptIsRetried() throws {

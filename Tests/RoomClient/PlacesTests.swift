@@ -77,10 +77,24 @@ struct PlacesTests {
     ana.servers.run(for: .milliseconds(249))
     #expect(ana.servers.attempts.count == 3, "a pause follows a full round")
     ana.servers.run(for: .milliseconds(252))
-    #expect(ana.servers.places.dropFirst(3) == ["ws://n2", "ws://n3", "ws://n1"])
+    #expect(ana.servers.places == Self.places + Self.places)
     ana.servers.run(for: .seconds(70))
     #expect(ana.recorder.events == ["reconnecting", "ended \(EndReason.lost)"])
     #expect(ana.servers.attempts.count < 3 * 20, "pauses grow")
+  }
+
+  @Test func clientWhoseOwnNetworkWasDownResumesAtItsHome() throws {
+    let ana = try Ana.joined(Self.places)
+    for place in Self.places { ana.servers.behaviours[place] = .refuses }
+    ana.servers.answer = { place, message in
+      if place == "ws://n1", case .resumeConversation("k1", _) = message { [.resumed(heard: 1)] } else { [] }
+    }
+    ana.servers.lose(.silent(.seconds(6)))
+    ana.servers.run(for: .milliseconds(100))
+    ana.servers.behaviours = [:]
+    ana.servers.run(for: .seconds(1))
+    #expect(ana.servers.places == ["ws://n2", "ws://n3", "ws://n1", "ws://n1"])
+    #expect(ana.recorder.events == ["reconnecting", "reconnected"])
   }
 
   @Test func placesOfJoinedReplaceTheConfiguredAddresses() throws {

@@ -115,6 +115,8 @@ export class Places {
   #targets = [];
   #home = null;
   #suspect = null;
+  /** Whether this round has reached a server. */
+  #hasReached = false;
   #redirects = 0;
   #admitted = null;
   current;
@@ -130,6 +132,7 @@ export class Places {
   #begin(first, last) {
     const rest = this.#known.filter((place) => !first.includes(place));
     const isLast = (place) => last.includes(place);
+    this.#hasReached = false;
     this.#round = [...first, ...rest.filter((place) => !isLast(place)), ...rest.filter(isLast)];
   }
 
@@ -139,7 +142,10 @@ export class Places {
    */
   next() {
     const isPrompt = this.#round.length > 0 && this.#known.length > 1;
-    if (this.#round.length === 0) this.#begin([], [this.#suspect]);
+    if (this.#round.length === 0) {
+      if (!this.#hasReached) this.#suspect = null;  // more likely, our own network is down: the home may still wait for us
+      this.#begin([], [this.#suspect]);
+    }
     this.current = this.#round.shift();
     return isPrompt;
   }
@@ -148,7 +154,10 @@ export class Places {
 
   endRound() { this.#round = []; }
 
-  opened() { if (this.#suspect === this.current) this.#suspect = null; }
+  opened() {
+    this.#hasReached = true;
+    if (this.#suspect === this.current) this.#suspect = null;
+  }
 
   /** The server has let us in, and has named places, or none. */
   admitted(places = []) {
