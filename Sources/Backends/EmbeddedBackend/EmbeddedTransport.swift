@@ -88,17 +88,29 @@ final class EmbeddedTransport: ClientTransport {
     let node = try host.node(at: place)
     let (id, key) = host.openConnection(of: number, at: node, isFirst: connection == nil, at: now)
     connection = (id, node)
-    stream = try SignalStream(key: key, end: .participant, now: now)
-    routerConnections.append(
-      RouterConnection(id: id, node: node, address: address, stream: try SignalStream(key: key, end: .router, now: now)))
+    let (own, other) = (
+      try SignalStream(key: key, end: .participant, now: now), try SignalStream(key: key, end: .router, now: now)
+    )
+    stream = own
+    if node.name != nil { other.keepalive = .seconds(Self.nodeKeepalive) }
+    routerConnections.append(RouterConnection(id: id, node: node, address: address, stream: other))
     client?.connectionMade(at: now)
+  }
+
+  /// In seconds; the shortest silence that clients wait for is longer than two of these.
+  private static let nodeKeepalive = 2
+
+  /// A node of a cluster says how long the client is to wait for it.
+  private func followTimes() {
+    guard connection?.node.name != nil, let stream, let times = client?.signaling.times else { return }
+    (stream.keepalive, stream.silenceLimit) = (min(times.ping, .seconds(4)), times.silence)
   }
 
   func disconnect() { stream = nil }
 
-  private func connectionLost(at now: Tick) {
+  private func connectionLost(at now: Tick, because loss: SignalingClient.Loss = .broken) {
     stream = nil
-    client?.connectionLost(at: now)
+    client?.connectionLost(at: now, because: loss)
   }
 
   /// The client gets another address, and its connection breaks.
@@ -183,7 +195,7 @@ final class EmbeddedTransport: ClientTransport {
     }
   }
 
-  /// The machine of a frozen process acknowledges what comes, and keeps it for the process.
+  /// What comes for a frozen process waits.
   private func deliver(from connection: RouterConnection, at now: Tick) {
     while connection.node.state != .frozen, let message = connection.stream.pollMessage() {
       host.receive(message, on: connection.id, at: connection.node, at: now)
@@ -203,9 +215,10 @@ final class EmbeddedTransport: ClientTransport {
   // MARK: Time
 
   func flush(at now: Tick) {
+    followTimes()
     flushStream(at: now)
     clientEnd.release(over: loop, at: now)
-    for connection in routerConnections {
+    for connection in routerConnections where connection.node.state != .frozen {
       while let count = connection.stream.poll(into: datagram.writable, at: now) {
         routerEnd.emit(written(count), (connection.node.address, connection.address), over: loop, at: now)
       }
@@ -214,20 +227,22 @@ final class EmbeddedTransport: ClientTransport {
   }
 
   func handleTimeout(at now: Tick) {
-    for connection in routerConnections {
+    for connection in routerConnections where connection.node.state != .frozen {
       connection.stream.handleTimeout(at: now)
       guard connection.stream.isBroken else { continue }
       connection.node.owners[connection.id] = nil
       connection.node.signaling?.connectionLost(connection.id, at: now)
     }
     routerConnections.removeAll { $0.stream.isBroken }
+    followTimes()
     stream?.handleTimeout(at: now)
-    if stream?.isBroken == true { connectionLost(at: now) }
+    guard let stream, stream.isBroken else { return }
+    connectionLost(at: now, because: connection?.node.name == nil ? .broken : .silent(stream.silenceLimit))
   }
 
   var deadline: Tick? {
     let own = (stream?.deadline).sooner(clientEnd.deadline).sooner(routerEnd.deadline)
-    return routerConnections.reduce(own) { $0.sooner($1.stream.deadline) }
+    return routerConnections.reduce(own) { $1.node.state == .frozen ? $0 : $0.sooner($1.stream.deadline) }
   }
 
   private func written(_ count: Int) -> UnsafeRawBufferPointer {

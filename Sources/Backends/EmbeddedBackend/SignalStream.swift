@@ -15,8 +15,9 @@ package final class SignalStream {
   }
 
   package static let firstByte: UInt8 = 192
-  static let silenceLimit = Duration.seconds(15)
-  private static let keepalive = Duration.seconds(4)
+  /// The stream breaks after so much silence. Never less than two times `keepalive` of the other end.
+  var silenceLimit = Duration.seconds(15)
+  var keepalive = Duration.seconds(4)
   private static let segmentSize = 1_100
   private static let window = 32
   private static let headerSize = 9
@@ -138,12 +139,12 @@ package final class SignalStream {
     if owesAcknowledgement { return now }
     if hasRoom { return now }
     let due = flying.map(\.dueAt).min()
-    return Optional(lastHeard + Self.silenceLimit).sooner(lastSent + Self.keepalive).sooner(due)
+    return Optional(lastHeard + silenceLimit).sooner(lastSent + keepalive).sooner(due)
   }
 
   package func handleTimeout(at now: Tick) {
     self.now = now
-    if now - lastHeard >= Self.silenceLimit { isBroken = true }
+    if now - lastHeard >= silenceLimit { isBroken = true }
   }
 
   /// Writes the next datagram and returns its length, until nothing is due.
@@ -158,7 +159,7 @@ package final class SignalStream {
       flying[index].dueAt = now + retransmissionTime
       return seal(flying[index], into: out)
     }
-    guard owesAcknowledgement || now - lastSent >= Self.keepalive else { return nil }
+    guard owesAcknowledgement || now - lastSent >= keepalive else { return nil }
     return seal(nil, into: out)
   }
 
