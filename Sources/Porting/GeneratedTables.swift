@@ -2920,7 +2920,7 @@ enum GeneratedTables {
 {"status":"works","symbol":"EventAttributeName.externalMeetingId"},
 {"status":"works","symbol":"EventAttributeName.externalUserId"},
 {"status":"works","symbol":"EventAttributeName.meetingId"},
-{"status":"recorded","symbol":"EventAttributeName.meetingHistory","why":"for apps; the vendor's SDK sets it in no event either"},
+{"status":"works","symbol":"EventAttributeName.meetingHistory","why":"for apps, as the vendor's guide to meeting events shows; the vendor's SDK sets it in no event either"},
 {"status":"works","symbol":"EventAttributeName.maxVideoTileCount"},
 {"status":"works","symbol":"EventAttributeName.meetingStartDurationMs"},
 {"status":"works","symbol":"EventAttributeName.meetingReconnectDurationMs"},

@@ -361,17 +361,57 @@ final class EventWatcher: EventAnalyticsObserver, @unchecked Sendable {  // ever
     #expect(watcher[.videoInputFailed]?[.videoInputError] as? CaptureSourceError == .configurationFailure)
   }
 
+  /// Keeps the attributes of events as the observer of the vendor's guide to meeting events does: a failure has the history.
+  private final class FailureLog: EventAnalyticsObserver, @unchecked Sendable {  // a constant and a lock
+    private let session: DefaultMeetingSession
+    let records = Lock<[[String: String]]>([])
+    init(of session: DefaultMeetingSession) { self.session = session }
+
+    func eventDidReceive(name: EventName, attributes: [AnyHashable: Any]) {
+      var all = attributes
+      switch name {
+      case .videoInputFailed, .meetingStartFailed, .meetingFailed:
+        all.merge(
+          [EventAttributeName.meetingHistory: session.audioVideo.getMeetingHistory()] as [EventAttributeName: Any]
+        ) { $1 }
+      default: break
+      }
+      let record = Dictionary(
+        uniqueKeysWithValues: all.map { (String(describing: $0.key), String(describing: $0.value)) })
+      records.withLock { $0.append(record) }
+    }
+  }
+
+  @Test func failureInTheObserverOfTheGuideHasTheMeetingHistory() async throws {
+    let app = environment.app("Ana")
+    let log = FailureLog(of: app.session)
+    app.audioVideo.addEventAnalyticsObserver(observer: log)
+    try app.audioVideo.start()
+    await environment.run()
+    environment.world.machine.setPermission(.denied, .camera)
+    #expect(throws: PermissionError.videoPermissionError) { try app.audioVideo.startLocalVideo() }
+    await environment.run()
+    let records = log.records.withLock { $0 }
+    let states = app.audioVideo.getMeetingHistory()
+    #expect(states.map(\.meetingHistoryEventName).suffix(2) == [.meetingStartSucceeded, .videoInputFailed])
+    let expected = states.map { "\($0.meetingHistoryEventName): \($0.timestampMs)" }.joined(separator: ", ")
+    #expect(records.last?["meetingHistory"] == "[\(expected)]")
+    #expect(records.dropLast().allSatisfy { $0["meetingHistory"] == nil }, "the SDK itself sets it in no event")
+    #expect(records.count >= 3)
+  }
+
   @Test func appsOwnEventsAreKeptAndDelivered() async {
     let app = app()
     let controller = app.session.eventAnalyticsController
     controller.publishEvent(name: .unknown, attributes: [EventAttributeName.meetingErrorMessage: "own"])
+    controller.publishEvent(name: .audioInputSelected)
     controller.publishEvent(name: .videoInputSelected, attributes: [:], notifyObservers: false)
     controller.pushHistory(historyEventName: .audioInputSelected)
     await environment.run()
-    #expect(watcher.names == [.unknown])
+    #expect(watcher.names == [.unknown, .audioInputSelected])
     #expect(watcher[.unknown]?[.meetingErrorMessage] as? String == "own")
-    #expect(history(app) == [.unknown, .videoInputSelected, .audioInputSelected])
-    #expect(controller.getMeetingHistory().count == 3)
+    #expect(history(app) == [.unknown, .audioInputSelected, .videoInputSelected, .audioInputSelected])
+    #expect(controller.getMeetingHistory().count == 4)
   }
 
   @Test func commonAttributesNameMeetingAttendeeAndMachine() {

@@ -82,6 +82,25 @@ import Testing
     #expect(policy.asked.withLock { $0 } == asked)
   }
 
+  @Test func activeSpeakerObserverOfFacadeOrDetectorIsNotifiedUntilRemoved() async throws {
+    let ana = environment.app("Ana")
+    let detector = inWorld { DefaultActiveSpeakerDetector(selfAttendeeId: "ana") }
+    ana.audioVideo.addRealtimeObserver(observer: detector)
+    let sources: [any ActiveSpeakerDetectorFacade] = [ana.audioVideo, detector]
+    let listeners = sources.map { _ in Listener() }
+    for (source, listener) in zip(sources, listeners) {
+      source.addActiveSpeakerObserver(policy: Policy(), observer: listener)
+    }
+    try ana.audioVideo.start()
+    await environment.run(.seconds(2))
+    for listener in listeners { #expect(listener.lists.withLock { $0.last } == ["ana"]) }
+    for (source, listener) in zip(sources, listeners) { source.removeActiveSpeakerObserver(observer: listener) }
+    let counts = listeners.map { $0.lists.withLock { $0.count } }
+    _ = ana.audioVideo.realtimeLocalMute()
+    await environment.run(.seconds(2))
+    #expect(listeners.map { $0.lists.withLock { $0.count } } == counts)
+  }
+
   @Test func policyIsAskedForBandwidthOnlyWhileTheLocalAttendeeIsFirst() async throws {
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     let (own, others) = (Policy(), Policy())
