@@ -210,17 +210,22 @@ import WebRTC
     func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize) { sizes.append(size) }
   }
 
-  @MainActor @Test func videoViewReportsItsVideoSize() async throws {
+  @MainActor @Test func videoViewAndRendererOfTheAppReceiveSizeAndFrames() async throws {
     let (ana, told) = environment.meeting("Ana")
     ana.join()
     await environment.run()
     let (view, listener) = (RTCMTLVideoView(), VideoSizeListener())
+    let screen = Screen()
     view.delegate = listener
-    try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first).add(view)
+    let track = try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first)
+    for renderer in [view, screen] as [any RTCVideoRenderer] { track.add(renderer) }
     await environment.run()
     await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
     #expect(view.delegate === listener)
     #expect(listener.sizes == [CGSize(width: 160, height: 90)])
+    #expect(screen.sizes == listener.sizes)
+    #expect((25...31).contains(screen.frames))
+    #expect(view.framesRendered == screen.frames)
   }
 
   @Test func activeSpeakerIsReported() async {

@@ -306,7 +306,8 @@ import Testing
 
   @Test func deviceChangesAreReportedToTheBroadcastDelegate() async throws {
     let listener = Listener()
-    let broadcast = try session(listener)
+    let broadcast = try session()
+    broadcast.delegate = listener
     environment.world.machine.plugIn(
       Machine.Device(id: "h", kind: .microphone, name: "Headset", attachment: .wired, source: "silence"))
     environment.world.machine.unplug("h")

@@ -183,6 +183,38 @@ import Testing
     #expect(pair["type"] == "candidate-pair")
   }
 
+  @Test func preferredInputSourceOfCameraAndMicrophoneIsUsed() async throws {
+    let world = World(
+      backend: environment.world.backend, delivery: environment.world.delivery,
+      devices: DefaultDevices(camera: "stamp:front,160x90@30", microphone: "tone", backCamera: "stamp:back,160x90@30"))
+    world.machine.plugIn(
+      Machine.Device(id: "usb", kind: .microphone, name: "USB microphone", attachment: .usb, source: "silence"))
+    let devices = World.$current.withValue(world) { IVSDeviceDiscovery.listLocalDevices() }
+    let camera = try #require(devices.compactMap { $0 as? any IVSCamera }.first)
+    let microphone = try #require(devices.compactMap { $0 as? any IVSMicrophone }.first)
+    let (preview, heard, done) = (camera.previewView(), StatsRecorder(), Lock<[Bool]>([]))
+    microphone.setStatsCallback { heard.record($0) }
+    let back = try #require(camera.listAvailableInputSources().first { $0.position == .back })
+    let front = try #require(camera.listAvailableInputSources().first { $0.position == .front })
+    let (builtIn, usb) = (microphone.listAvailableInputSources()[0], microphone.listAvailableInputSources()[1])
+    for (device, source) in [(camera as any IVSMultiSourceDevice, back), (microphone, builtIn)] {
+      device.setPreferredInputSource(source) { error in done.withLock { $0.append(error == nil) } }
+    }
+    await world.run(for: .seconds(1))
+    #expect(done.withLock { $0 } == [true, true])
+    #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "back")
+    #expect((heard.last?.peak ?? -100) > -15)
+    /// Not asynchronous, so that the method without a completion handler is called.
+    func use(_ source: IVSDeviceDescriptor, of device: any IVSMultiSourceDevice) {
+      device.setPreferredInputSource(source)
+    }
+    use(front, of: camera)
+    use(usb, of: microphone)
+    await world.run(for: .seconds(1))
+    #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "front")
+    #expect((heard.last?.peak ?? 0) <= -90)
+  }
+
   @Test func genericCodeAcceptsCameraAndMicrophone() async throws {
     func choose<Device: IVSMultiSourceDevice>(_ type: Device.Type) -> Device? {
       let devices = World.$current.withValue(environment.world) { IVSDeviceDiscovery().listLocalDevices() }

@@ -1,5 +1,7 @@
 import AmazonIVSBroadcast
+import Foundation
 import Koine
+import KoineAVFoundation
 import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 import Testing
@@ -87,6 +89,32 @@ import Testing
     #expect(ana.errors.map(\.code) == [1020])
     #expect(ana.told.last == "me +audio")
     #expect(ben.told.last == "Ana +audio")
+  }
+
+  @Test func errorsOfStageDeviceAndAudioManagerReachTheirDelegate() async throws {
+    final class Listener: NSObject, IVSErrorDelegate, Sendable {
+      let codes = Lock<Set<Int>>([])
+      func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+        codes.withLock { _ = $0.insert((error as NSError).code) }
+      }
+    }
+    Devices.register(camera: "broken") { _ throws(DeviceError) in BrokenCamera() }
+    let environment = TestEnvironment(camera: "broken")
+    let ana = try environment.app("Ana")
+    let (manager, music) = World.$current.withValue(environment.world) {
+      (IVSStageAudioManager.sharedInstance(), IVSDeviceDiscovery().createAudioSource(withName: "music"))
+    }
+    let listener = Listener()
+    for source in [ana.stage, manager, music] as [any IVSErrorSource] { source.errorDelegate = listener }
+    try ana.stage.join()
+    manager.setCategory(.ambient, options: [], mode: .voiceChat)
+    let format = try #require(AVAudioFormat(standardFormatWithSampleRate: 1_000, channels: 1))
+    let buffer = try #require(AVAudioPCMBuffer(pcmFormat: format, frameCapacity: 10))
+    music.onPCMBuffer(buffer, at: AVAudioTime(sampleTime: 0, atRate: 1_000))
+    await environment.run()
+    let strategy = IVSBroadcastError.invalidAudioSessionStrategy.rawValue
+    #expect(listener.codes.withLock { $0 } == [1_020, strategy, 10_411])
+    ana.stage.leave()
   }
 
   @Test func valueOutsideItsRangeThrowsAndChangesNothing() throws {

@@ -1,6 +1,7 @@
 import AmazonIVSBroadcast
 import Foundation
 import Koine
+import KoineAVFoundation
 import KoineCoreMedia
 import KoineCoreVideo
 import Testing
@@ -191,6 +192,12 @@ import Testing
       #expect(abs(difference - decibels) < 0.7, "\(factor): \(difference)")
     }
     #expect(done.withLock { $0 })
+    source.device = nil
+    await environment.run(.seconds(1))
+    #expect((both.last?.rms ?? 0) <= -90, "silent without a device")
+    source.device = microphone
+    await environment.run(.seconds(1))
+    #expect((both.last?.rms ?? -100) > -20)
     device.setGain(0)
     await environment.run(.seconds(1))
     #expect((both.last?.rms ?? 0) <= -90)
@@ -199,6 +206,31 @@ import Testing
     await environment.run(.seconds(1))
     #expect((both.last?.rms ?? 0) <= -90)
     #expect(device.sources().isEmpty)
+  }
+
+  /// In decibels of full scale. The tone is on the left channel alone. One channel has the average of both, which is 6 dB less.
+  @Test func audioIsMixedToTheChannelsOfTheConfiguration() async throws {
+    let format = try #require(AVAudioFormat(standardFormatWithSampleRate: 48_000, channels: 2))
+    let buffer = try #require(AVAudioPCMBuffer(pcmFormat: format, frameCapacity: 4_800))
+    buffer.frameLength = 4_800
+    let samples = try #require(buffer.floatChannelData)
+    for index in 0..<4_800 { samples[0][index] = Float(sin(2 * Double.pi * 500 * Double(index) / 48_000)) * 0.5 }
+    for (channels, expected) in [(2, Float(-6)), (1, -12)] {
+      let configuration = IVSMixedAudioDeviceConfiguration()
+      try configuration.setChannels(channels)
+      #expect(configuration.channels == channels)
+      let device = discovery.createMixedAudioDevice(with: configuration)
+      let music = discovery.createAudioSource(withName: "music")
+      device.add(IVSMixedAudioDeviceSource(configuration: IVSMixedAudioDeviceSourceConfiguration(), device: music))
+      let heard = StatsRecorder()
+      device.setStatsCallback { heard.record($0) }
+      for _ in 0..<10 {
+        music.onPCMBuffer(buffer, at: AVAudioTime(sampleTime: 0, atRate: 48_000))
+        await environment.run(.milliseconds(100))
+      }
+      let peak = try #require(heard.last?.peak)
+      #expect(abs(peak - expected) < 1, "\(channels): \(peak)")
+    }
   }
 
   @Test func configurationsHaveTheVendorsDefaultsAndRanges() throws {

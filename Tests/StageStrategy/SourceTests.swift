@@ -43,9 +43,11 @@ import Testing
       let peak = try #require(loud.withLock { $0.max() })
       #expect(abs(peak - -10.5) < 1, "0.3 of full scale, at \(rate) Hz: \(peak)")
       source.setGain(0)
-      source.onPCMBuffer(buffer, at: AVAudioTime(sampleTime: 0, atRate: rate))
-      await environment.run(.milliseconds(400))
-      #expect(loud.withLock { $0.last } == -100)
+      for _ in 0..<5 {
+        source.onPCMBuffer(buffer, at: AVAudioTime(sampleTime: 0, atRate: rate))
+        await environment.run(.milliseconds(100))
+      }
+      #expect(loud.withLock { Array($0.suffix(2)) } == [-100, -100], "while the tone continues")
       source.setStatsCallback(nil)
     }
   }
