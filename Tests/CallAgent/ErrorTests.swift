@@ -206,8 +206,11 @@ struct ErrorTests {
     let group = UUID()
     let call = try await advancingTime { try await ana.startCall(participants: [identity("ben")], options: nil) }
     #expect(call.direction == .outgoing && ana.calls == [call])
-    let camera = try await telephone.camera()
-    try await advancingTime { try await camera.switchSource(camera: camera.source) }
+    let cameras = await telephone.cameras()
+    try #require(cameras.count == 2)
+    let camera = LocalVideoStream(camera: cameras[0])
+    try await advancingTime { try await camera.switchSource(camera: cameras[1]) }
+    #expect(camera.source === cameras[1])
     try await advancingTime { try await call.hangUp(options: nil) }
     let joined = try await advancingTime { try await ben.join(with: GroupCallLocator(groupId: group)) }
     _ = try await advancingTime {

@@ -67,7 +67,12 @@ struct OrderTests {
     await telephone.run(.milliseconds(50))
     ana.call?.unmuteOutgoingAudio { _ in }
     await telephone.run(.milliseconds(50))
-    #expect(listener.heard.withLock { $0 } == ["older true", "newer true", "older false", "newer false"])
+    ana.call?.muteOutgoingAudio { _ in }
+    await telephone.run(.milliseconds(50))
+    #expect(
+      listener.heard.withLock { $0 } == [
+        "older true", "newer true", "older false", "newer false", "older true", "newer true",
+      ])
     withExtendedLifetime(agents) {}
   }
 
@@ -209,7 +214,17 @@ struct OrderTests {
     let renderer = try VideoStreamRenderer(localVideoStream: camera)
     let view = try renderer.createView(withOptions: CreateViewOptions(scalingMode: .fit))
     await telephone.run(.milliseconds(200))
+    /// Whether the wide frame covers the upper edge of a square view.
+    func fills() async -> Bool {
+      await MainActor.run {
+        view.frame = CGRect(x: 0, y: 0, width: 100, height: 100)
+        view.backgroundColor = .red
+        return view.snapshot().color(x: 50, y: 5).map { $0 != (255, 0, 0) } ?? false
+      }
+    }
+    #expect(await !fills())
     view.update(scalingMode: .crop)
+    #expect(await fills())
     #expect(view.isRendering())
     #expect(renderer.size == StreamSize(width: 320, height: 180))
     view.dispose()

@@ -137,12 +137,17 @@ struct Telephone {
   }
 
   func camera() async throws -> LocalVideoStream {
+    guard let camera = await cameras().first else { throw CocoaError(.featureUnsupported) }
+    return LocalVideoStream(camera: camera)
+  }
+
+  /// The front camera and the back camera.
+  func cameras() async -> [VideoDeviceInfo] {
     let client = World.$current.withValue(world) { CallClient() }
     let manager = Lock<DeviceManager?>(nil)
     client.getDeviceManager { made, _ in manager.withLock { $0 = made } }
     await world.run(for: .milliseconds(10))
-    guard let camera = manager.withLock({ $0?.cameras.first }) else { throw CocoaError(.featureUnsupported) }
-    return LocalVideoStream(camera: camera)
+    return manager.withLock { $0?.cameras } ?? []
   }
 
   func run(_ duration: Duration) async { await world.run(for: duration) }
