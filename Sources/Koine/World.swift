@@ -16,27 +16,31 @@ public final class World: Sendable {
   public let stamps: StampedMedia?
   /// How much work goes into what sessions publish.
   public let effort: EncoderEffort
+  /// Where the surveys are kept that apps submit. Nil: they are kept with the call alone.
+  public let surveys: CallSurveyLog?
   /// Of tests.
   package let journal: EventJournal?
   /// In tests: the participant's id where the app gives none.
   public let participantID: Participant.ID?
 
   /// Creates a world.
-  /// - Parameter machine: nil: a machine of its own, which has `devices`.
+  /// - Parameters:
+  ///   - machine: nil: a machine of its own, which has `devices`.
+  ///   - surveys: nil: surveys are kept with their calls alone.
   public convenience init(
     backend: any Backend, delivery: Delivery = .main, devices: DefaultDevices = .environment, machine: Machine? = nil,
-    stamps: StampedMedia? = nil, effort: EncoderEffort = .usual
+    stamps: StampedMedia? = nil, effort: EncoderEffort = .usual, surveys: CallSurveyLog? = nil
   ) {
     self.init(
       backend: backend, delivery: delivery, devices: devices, machine: machine, stamps: stamps, effort: effort,
-      journal: nil)
+      journal: nil, surveys: surveys)
   }
 
   package init(
     backend: any Backend, delivery: Delivery, devices: DefaultDevices, machine: Machine? = nil, stamps: StampedMedia?,
-    effort: EncoderEffort, journal: EventJournal?, participantID: Participant.ID? = nil
+    effort: EncoderEffort, journal: EventJournal?, surveys: CallSurveyLog? = nil, participantID: Participant.ID? = nil
   ) {
-    (self.journal, self.participantID) = (journal, participantID)
+    (self.journal, self.surveys, self.participantID) = (journal, surveys, participantID)
     self.backend = backend
     // Several worlds of tests share a queue: an app's callback has to make objects of the world that called back.
     let delivery = journal == nil ? delivery : Delivery(sharing: delivery)

@@ -1074,7 +1074,7 @@ enum GeneratedTables {
 {"status":"works","symbol":"MediaDiagnosticsDelegate.mediaDiagnostics(_:didChangeIsCameraPermissionDenied:)"},
 {"status":"works","symbol":"SurveyCallFeature"},
 {"status":"works","symbol":"SurveyCallFeature.startSurvey(completionHandler:)"},
-{"status":"recorded","symbol":"SurveyCallFeature.submit(survey:completionHandler:)","why":"checked as the vendor would, and kept with the call (`SurveyCallFeature.submittedSurveys`): no service collects surveys"},
+{"status":"works","symbol":"SurveyCallFeature.submit(survey:completionHandler:)","why":"checked as the vendor checks it, and logged if the world has a log (`World.surveys`), as a test room has (`TestRoom.surveys`). A server logs none: there an app has its own (`SurveyCallFeature.submittedSurveys`)"},
 {"status":"works","symbol":"CallSurvey"},
 {"status":"works","symbol":"CallSurvey.overallScore"},
 {"status":"works","symbol":"CallSurvey.audioScore"},

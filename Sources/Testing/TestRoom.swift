@@ -52,6 +52,7 @@ public final class TestRoom: Sendable {
   let people: People
   let screens = Screens()
   let journal = EventJournal()
+  private let surveyLog = CallSurveyLog()
   let transcriber = TestTranscriber()
   let transcripts: TranscriptionService?
   /// Holds virtual time while code waits for something outside of the room.
@@ -179,7 +180,7 @@ public final class TestRoom: Sendable {
             .camera, room: number, person: person.id, camera(for: person, .stamp(width: 320, height: 240))),
           loudspeaker: TestDevices.loudspeaker(room: number, person: person.id),
           screen: camera(for: person, .stamp(width: 640, height: 360))),
-        stamps: stamps, effort: .least, journal: journal, participantID: person.id)
+        stamps: stamps, effort: .least, journal: journal, surveys: surveyLog, participantID: person.id)
       // As on a telephone, what happens is posted whether or not the app has asked for anything before.
       _ = UIApplication.of(world.machine)
       _ = AVAudioSession.of(world.machine)
@@ -229,6 +230,11 @@ public final class TestRoom: Sendable {
     case .device(let text): text
     }
   }
+
+  // MARK: Surveys
+
+  /// The surveys that apps in the room have submitted, in the order of their submission, during a call or after it: the newest 1,000.
+  public var surveys: [CallSurveyRecord] { surveyLog.records }
 
   // MARK: Audio and packet trace
 

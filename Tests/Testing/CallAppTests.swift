@@ -1,3 +1,4 @@
+import AzureCommunicationCalling
 import KoineTesting
 import Testing
 
@@ -36,6 +37,37 @@ import Testing
     await room.until("the call is over") { app.states.last == .disconnected }
     #expect(app.states.contains(.ringing))
     #expect(!app.states.contains(.connected))
+  }
+
+  @Test func surveyAfterTheCallIsLoggedInTheRoom() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7))
+    let app = try await signedIn(in: room)
+    try await room.run { try await app.join(room: room.id) }
+    await room.until("Ana is in the call") { app.states.last == .connected }
+    let call = try #require(app.call)
+    let feature = call.feature(Features.survey)
+    try await room.run { try await app.hangUp() }
+    let survey = try await room.run { try await feature.startSurvey() }
+    (survey.overallScore.score, survey.audioScore.score) = (2, 70)
+    (survey.audioScore.scale.upperBound, survey.audioScore.scale.lowScoreThreshold) = (100, 60)
+    survey.audioIssues = [.lowVolume, .echo]
+    survey.screenShareIssues = .freezes
+    #expect(room.surveys.isEmpty, "it is not submitted")
+    let results = Lock<[CallSurveyResult?]>([])
+    for _ in 1...2 { feature.submit(survey: survey) { result, _ in results.withLock { $0.append(result) } } }
+    await room.run(for: .milliseconds(50))
+    #expect(results.withLock { $0.map { $0 == nil } } == [false, true], "a survey can be submitted once")
+    let result = try #require(results.withLock { $0.first ?? nil })
+    survey.overallScore.score = 5
+    let logged = try #require(room.surveys.first)
+    #expect(room.surveys.count == 1)
+    #expect(logged.surveyID == result.surveyId)
+    #expect(logged.callID == call.id)
+    #expect(logged.anonymizedParticipantID == result.anonymizedParticipantId)
+    #expect(logged.ratings[.overall] == .init(score: 2, scale: 1...5, lowScoreThreshold: 3), "as submitted")
+    #expect(logged.ratings[.audio] == .init(score: 70, scale: 1...100, lowScoreThreshold: 60))
+    #expect(logged.ratings.count == 2, "the rest is not rated")
+    #expect(logged.issues == [.audio: ["echo", "lowVolume"], .screenShare: ["freezes"]])
   }
 
   @Test func outgoingCallIsAnsweredAndHungUp() async throws {

@@ -1,8 +1,9 @@
 public import Foundation
 import Koine
 
-// A survey of the call's quality, after the call or during it. Koine has no service that collects surveys: a submitted survey is checked as
-// the vendor's would be, and kept with the call.
+// A survey of the call's quality, after the call or during it. A submitted survey is checked as the vendor's service checks it, and kept
+// with the call. It is also logged, as in the vendor's table `ACSCallSurvey`, if the world has a log (`World.surveys`). A test room has one
+// (`TestRoom.surveys`). A server does not collect surveys.
 
 /// Problems with a call that a person can report.
 ///
@@ -10,6 +11,7 @@ import Koine
 public struct CallIssues: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
+  static let names = ["cannotJoin", "cannotInvite", "hadToRejoin", "endedUnexpectedly", "otherIssues"]
   public static let cannotJoin = Self(rawValue: 1)
   public static let cannotInvite = Self(rawValue: 2)
   public static let hadToRejoin = Self(rawValue: 4)
@@ -23,6 +25,10 @@ public struct CallIssues: OptionSet, Sendable {
 public struct AudioIssues: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
+  static let names = [
+    "noLocalAudio", "noRemoteAudio", "echo", "audioNoise", "lowVolume", "audioStoppedUnexpectedly", "distortedSpeech",
+    "audioInterruption", "otherIssues",
+  ]
   public static let noLocalAudio = Self(rawValue: 1)
   public static let noRemoteAudio = Self(rawValue: 2)
   public static let echo = Self(rawValue: 4)
@@ -40,6 +46,10 @@ public struct AudioIssues: OptionSet, Sendable {
 public struct VideoIssues: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
+  static let names = [
+    "noVideoReceived", "noVideoSent", "lowQuality", "freezes", "stoppedUnexpectedly", "darkVideoReceived",
+    "audioVideoOutOfSync", "otherIssues",
+  ]
   public static let noVideoReceived = Self(rawValue: 1)
   public static let noVideoSent = Self(rawValue: 2)
   public static let lowQuality = Self(rawValue: 4)
@@ -56,6 +66,10 @@ public struct VideoIssues: OptionSet, Sendable {
 public struct ScreenShareIssues: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
+  static let names = [
+    "noContentLocal", "noContentRemote", "cannotPresent", "lowQuality", "freezes", "stoppedUnexpectedly", "largeDelay",
+    "otherIssues",
+  ]
   public static let noContentLocal = Self(rawValue: 1)
   public static let noContentRemote = Self(rawValue: 2)
   public static let cannotPresent = Self(rawValue: 4)
@@ -83,6 +97,15 @@ public final class CallSurveyScore: NSObject, @unchecked Sendable {  // as above
   /// 0: not rated.
   public var score: Int32 = 0
   public var scale = CallSurveyRatingScale()
+
+  /// Nil if not rated. The score is checked.
+  fileprivate var rating: CallSurveyRecord.Rating? {
+    score == 0
+      ? nil
+      : .init(
+        score: Int(score), scale: Int(scale.lowerBound)...Int(scale.upperBound),
+        lowScoreThreshold: Int(scale.lowScoreThreshold))
+  }
 
   /// - Throws: the vendor's error for a scale or a score out of bounds.
   fileprivate func check() throws {
@@ -121,6 +144,27 @@ public final class CallSurvey: NSObject, @unchecked Sendable {  // as above
   fileprivate func check() throws {
     for score in [overallScore, audioScore, videoScore, screenShareScore] { try score.check() }
   }
+
+  /// The checked survey in the log.
+  fileprivate func record(as result: CallSurveyResult) -> CallSurveyRecord {
+    let scores = [
+      CallSurveyRecord.Subject.overall: overallScore, .audio: audioScore, .video: videoScore,
+      .screenShare: screenShareScore,
+    ]
+    let issues = [
+      CallSurveyRecord.Subject.overall: names(overallIssues.rawValue, CallIssues.names),
+      .audio: names(audioIssues.rawValue, AudioIssues.names), .video: names(videoIssues.rawValue, VideoIssues.names),
+      .screenShare: names(screenShareIssues.rawValue, ScreenShareIssues.names),
+    ]
+    return CallSurveyRecord(
+      surveyID: result.surveyId, callID: result.callId, anonymizedParticipantID: result.anonymizedParticipantId,
+      ratings: scores.compactMapValues(\.rating), issues: issues.filter { !$0.value.isEmpty })
+  }
+
+  /// The names of the set bits, the lowest first.
+  private func names(_ bits: Int, _ names: [String]) -> [String] {
+    names.enumerated().filter { bits & 1 << $0.offset != 0 }.map(\.element)
+  }
 }
 
 /// The outcome of a submitted survey.
@@ -140,13 +184,15 @@ public final class CallSurveyResult: NSObject, Sendable {
 public final class SurveyCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private struct State {
     var callId = ""
+    /// Nil: no service logs surveys.
+    var log: CallSurveyLog?
     var submitted: [CallSurvey] = []
   }
   private let state = Lock(State())
 
   override func callStarted() {
-    let id = call?.id ?? ""
-    state.withLock { $0.callId = id }
+    let (id, log) = (call?.id ?? "", call?.session.world.surveys)
+    state.withLock { ($0.callId, $0.log) = (id, log) }
   }
 
   /// Gives the app a survey to fill in.
@@ -155,20 +201,20 @@ public final class SurveyCallFeature: CallFeature, @unchecked Sendable {  // eve
     delivery.deliver { handler(CallSurvey(), nil) }
   }
 
-  /// Checks the survey and keeps it with the call. A survey can be submitted once.
+  /// Checks the survey, keeps it with the call, and logs it if the world has a log. A survey can be submitted once.
   public func submit(survey: CallSurvey, completionHandler: @escaping (CallSurveyResult?, (any Error)?) -> Void) {
     let handler = Handler(completionHandler)
     do {
       try survey.check()
-      let callId = try state.withLock { state in
+      let (callId, log) = try state.withLock { state in
         guard !state.submitted.contains(where: { $0 === survey }) else {
           throw CallingCommunicationErrors.surveyDoubleSubmissionNotAllowed.error("the survey is submitted already")
         }
         state.submitted.append(survey)
-        return state.callId
+        return (state.callId, state.log)
       }
-      NoEffect.survey.log()
       let result = CallSurveyResult(callId)
+      if let log { log.add(survey.record(as: result)) } else { NoEffect.survey.log() }
       delivery.deliver { handler(result, nil) }
     } catch {
       let error = error as NSError

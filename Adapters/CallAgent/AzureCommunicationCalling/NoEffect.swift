@@ -8,7 +8,7 @@ extension NoEffect {
     "OutgoingAudioFilters.analogAutomaticGainControlEnabled", why: "there is no analogue volume that software could set"
   )
   static let survey = NoEffect(
-    "SurveyCallFeature.submit", why: "no service collects surveys; `submittedSurveys` has them")
+    "SurveyCallFeature.submit", why: "no service of a server collects surveys; `submittedSurveys` has them")
   static let captionsType = NoEffect(
     "CaptionsCallFeature.delegate", why: "the type of captions is always communicationCaptions")
 
