@@ -286,6 +286,7 @@ struct CredentialTests {
     await telephone.run(.milliseconds(200))
     #expect(take() == ["muted false", "microphone true"])
     call.muteIncomingAudio { _ in }
+    await telephone.run(.milliseconds(200))
     call.unmuteIncomingAudio { _ in }
     await telephone.run(.milliseconds(200))
     #expect(take() == ["loudspeaker false", "loudspeaker true"])
