@@ -32,7 +32,9 @@ enum BrowserMessage: Sendable {
   private struct Head: Decodable {
     var type: String
     var version: Int?
-    var room, name, credential, participantID, externalID, returningTo, resumptionKey: String?
+    var room, name, credential, participantID, externalID, returningTo, resumptionKey, unreachable: String?
+    var seen: UInt64?
+    var isMoved: Bool?
     var attributes: [String: String]?
     var offer: BrowserOffer?
 
@@ -41,7 +43,7 @@ enum BrowserMessage: Sendable {
       guard version == SignalingVersion.current else { throw .unknownVersion(version) }
       guard let room, let name else { throw .malformed("“room” or “name” is missing") }
       let attributes = attributes ?? [:]
-      let names = [participantID, externalID, returningTo, resumptionKey].compactMap(\.self)
+      let names = [participantID, externalID, returningTo, resumptionKey, unreachable].compactMap(\.self)
       for text in [room, name] + names + attributes.keys {
         guard text.utf8.count <= SignalingLimits.name else {
           throw .tooLarge(field: "name", limit: SignalingLimits.name)
@@ -53,10 +55,14 @@ enum BrowserMessage: Sendable {
       guard attributes.count <= SignalingLimits.attributes,
         attributes.values.allSatisfy({ $0.utf8.count <= SignalingLimits.attributeValue })
       else { throw .tooLarge(field: "attributes", limit: SignalingLimits.attributes) }
-      return Join(
+      var join = Join(
         room: room, credential: credential, participantID: participantID, name: name, externalID: externalID,
         attributes: attributes, description: .ofNobody, returningTo: returningTo,
         resumptionKey: resumptionKey)
+      join.seen = seen ?? 0
+      join.isMoved = isMoved ?? false
+      join.unreachable = unreachable.flatMap { SignalingLimits.isPlace($0) ? $0 : nil }
+      return join
     }
   }
 }

@@ -67,12 +67,12 @@ extension KeyedDecodingContainer {
   /// Addresses of servers, which may be missing. Addresses that do not begin with `ws://` or `wss://` are left out: a later version
   /// may name further kinds.
   func places(_ key: Key) throws -> [String] {
-    try names(key, limit: SignalingLimits.places).filter(\.isPlace)
+    try names(key, limit: SignalingLimits.places).filter(SignalingLimits.isPlace)
   }
 
   /// The address of a server, which may be missing. An address of another kind counts as none.
   func placeIfPresent(_ key: Key) throws -> String? {
-    guard let place = try textIfPresent(key), place.isPlace else { return nil }
+    guard let place = try textIfPresent(key), SignalingLimits.isPlace(place) else { return nil }
     return place
   }
 
@@ -108,9 +108,9 @@ extension KeyedDecodingContainer {
   }
 }
 
-extension String {
-  /// Whether the text may be the address of a server's signalling.
-  fileprivate var isPlace: Bool { hasPrefix("ws://") || hasPrefix("wss://") }
+extension SignalingLimits {
+  /// Whether a text may be the address of a server's signalling.
+  package static func isPlace(_ text: String) -> Bool { text.hasPrefix("ws://") || text.hasPrefix("wss://") }
 }
 
 extension KeyedEncodingContainer {
