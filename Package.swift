@@ -191,7 +191,8 @@ let package = Package(
       "EmbeddedBackend", in: "Sources/Backends",
       dependencies: [
         "Koine", "KoineAdmissions", "KoineBase", "KoineLedger", "KoinePeer", "KoineRoomClient", "KoineRouter",
-        "KoineTransport", "KoineSignaling", "KoineSignalingHost", "KoineSockets", "KoineSimulatedNetwork", "KoineTokens",
+        "KoineTransport", "KoineSignaling", "KoineSignalingHost", "KoineSockets", "KoineSimulatedNetwork",
+        "KoineTokens",
       ]),
     module(
       "ServerBackend", in: "Sources/Backends",

@@ -318,7 +318,9 @@ enum Table {
   static func text(_ rows: [[String]]) -> String {
     let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
-      let cells = row.enumerated().map { $0 == row.count - 1 ? $1 : $1.padding(toLength: widths[$0], withPad: " ", startingAt: 0) }
+      let cells = row.enumerated().map {
+        $0 == row.count - 1 ? $1 : $1.padding(toLength: widths[$0], withPad: " ", startingAt: 0)
+      }
       return cells.joined(separator: "  ")
     }.joined(separator: "\n")
   }

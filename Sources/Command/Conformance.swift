@@ -25,7 +25,8 @@ struct Conformance: AsyncParsableCommand {
   @Option(
     name: [.long, .customLong("ground")],
     help:
-      "The embedded router in virtual time (virtual), over loopback UDP (loopback), or both; or a cluster of three in virtual time (cluster).")
+      "The embedded router in virtual time (virtual), over loopback UDP (loopback), or both; or a cluster of three in virtual time (cluster)."
+  )
   var environment = Environments.virtual
 
   @Option(help: "A backend's address, such as ws://host:port, instead of --environment.")

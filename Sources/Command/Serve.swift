@@ -220,7 +220,8 @@ struct Serve: AsyncParsableCommand {
         return .init(ledger) { ledger.close() }
       },
       nameTaken: { other in
-        SampleExit(code: 69, "another living node has the name '\(other.name)': say --node").leave(command: "koine serve")
+        SampleExit(code: 69, "another living node has the name '\(other.name)': say --node").leave(
+          command: "koine serve")
       })
   }
 

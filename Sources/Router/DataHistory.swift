@@ -206,7 +206,9 @@ struct DataHistory: Codable {
 
   /// The kept messages with numbers in this range as the log has them, in order.
   func logged(after order: UInt64, through last: UInt64) -> [LoggedMessage] {
-    let shelved = (Array(passing.kept(after: order)) + Array(persistent.kept(after: order))).filter { !$0.isForReturning }
+    let shelved = (Array(passing.kept(after: order)) + Array(persistent.kept(after: order))).filter {
+      !$0.isForReturning
+    }
     let messages =
       shelved.map { kept in
         LoggedMessage(

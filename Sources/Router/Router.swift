@@ -262,7 +262,8 @@ package final class Router {
     [
       "clients": clients.count, "rooms": rooms.count, "room numbers": rooms.numbers,
       "members": rooms.all.reduce(0) { $0 + $1.members.count },
-      "knocks": lobby.count, "joins that wait": cluster?.waiting ?? 0, "devices and calls": switchboard.count, "messages": outbox.count,
+      "knocks": lobby.count, "joins that wait": cluster?.waiting ?? 0, "devices and calls": switchboard.count,
+      "messages": outbox.count,
     ].merging(peers.holdings) { $1 }
   }
 

@@ -154,9 +154,11 @@ public struct ServerSettings: Hashable, Sendable {
     for layer in layers.reversed() { try apply(layer) }
     (tls, localCA) = try Self.certificate(layers)
     livestreams = try Self.livestreams(layers)
-    if cluster == nil, let name = [Name.node, .public, .region].first(where: { name in
-      layers.contains { $0.words[name] != nil }
-    }) {
+    if cluster == nil,
+      let name = [Name.node, .public, .region].first(where: { name in
+        layers.contains { $0.words[name] != nil }
+      })
+    {
       throw ServerError(description: "\(name.rawValue) is of a node in a cluster: say cluster, too")
     }
     guard !livestreams || recordings != nil else {

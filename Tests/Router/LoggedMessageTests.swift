@@ -24,7 +24,9 @@ private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_0
   }
 
   @Test func fieldsOfLaterVersionsAreIgnoredAndTheirEntriesAreNotRead() throws {
-    let text = String(decoding: try #require(LoggedMessage(Self.message(9), lifetime: nil, recipients: nil).entry).content, as: UTF8.self)
+    let text = String(
+      decoding: try #require(LoggedMessage(Self.message(9), lifetime: nil, recipients: nil).entry).content,
+      as: UTF8.self)
     func read(_ text: String) -> LoggedMessage? { LoggedMessage(LogEntry(order: 9, content: Array(text.utf8))) }
     #expect(read(text) != nil)
     #expect(read(text.replacing("\"version\"", with: "\"color\":\"red\",\"version\"")) != nil)

@@ -29,7 +29,9 @@ final class EmbeddedNode {
   /// Of the next start, which is another incarnation.
   func nextRecord() -> NodeRecord? {
     starts += 1
-    guard let name, var record = NodeID(name: name, incarnation: "\(starts)").map(NodeRecord.init(id:)) else { return nil }
+    guard let name, var record = NodeID(name: name, incarnation: "\(starts)").map(NodeRecord.init(id:)) else {
+      return nil
+    }
     record.publicAddress = place
     return record
   }

@@ -76,7 +76,8 @@ extension EmbeddedRouterHost {
   func roster(of room: String, _ completion: @escaping @Sendable ([EmbeddedBackend.RosterMember]) -> Void) {
     post { host in
       let request = RoomRequest(.describe(room: room), by: Self.test)
-      guard let router = host.router(with: room), case .success(.room(let details)) = router.execute(request, at: host.loop.now)
+      guard let router = host.router(with: room),
+        case .success(.room(let details)) = router.execute(request, at: host.loop.now)
       else {
         return completion([])
       }

@@ -278,7 +278,9 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
 
   var deadlineReason: String {
     let soonest = deadline
-    if let node = running.first(where: { $0.router?.deadline == soonest }) { return node.router?.deadlineReason ?? "none" }
+    if let node = running.first(where: { $0.router?.deadline == soonest }) {
+      return node.router?.deadlineReason ?? "none"
+    }
     return ledger?.deadline == soonest ? "ledger" : "end of a lost connection"
   }
 

@@ -72,7 +72,8 @@ final class EmbeddedTransport: ClientTransport {
   private let datagram = Bytes(capacity: 2_048)
 
   init(
-    _ number: Int, names: Set<String>, address: TransportAddress, host: EmbeddedRouterHost, ends: (client: SimulatedLinkEnd, router: SimulatedLinkEnd)
+    _ number: Int, names: Set<String>, address: TransportAddress, host: EmbeddedRouterHost,
+    ends: (client: SimulatedLinkEnd, router: SimulatedLinkEnd)
   ) {
     (self.number, self.names, self.host, self.address) = (number, names, host, address)
     (clientEnd, routerEnd) = ends
