@@ -15,7 +15,18 @@ extension Router {
   /// The ledger has answered, or its connection has changed.
   package func handle(_ event: LedgerEvent, at now: Tick) {
     guard let cluster else { return }
+    if case .message(_, let bytes) = event, let message = RingMessage(bytes) {
+      switchboard.handle(message, at: now)
+      relayRings(at: now)
+    }
     cluster.node.handle(event, at: now)
+    takeClusterOutputs(at: now)
+  }
+
+  /// Sends other nodes what the switchboard has for them.
+  func relayRings(at now: Tick) {
+    guard let cluster else { return }
+    for (channel, content) in switchboard.takeRelayed() { cluster.node.publish(content, on: channel) }
     takeClusterOutputs(at: now)
   }
 

@@ -27,7 +27,8 @@ extension Router {
   package func close(_ id: ClientID, grace: Duration? = nil, at now: Tick) {
     guard let client = clients.removeValue(forKey: id) else { return }
     let grace = grace ?? configuration.limits.dropGrace
-    switchboard.close(client.id)
+    switchboard.close(client.id, at: now)
+    relayRings(at: now)
     stopWaiting(client, at: now)
     cluster?.forget(client.id)
     guard let member = client.member else { return }
@@ -138,7 +139,8 @@ extension Router {
         if case .identity(let answer) = verdict { answer } else { configuration.authorization.checkIdentity(register) }
       switch answer.flatMap({ admitted(register, as: $0) }) {
       case .success(let known):
-        switchboard.register(known.identity, name: known.name, on: id)
+        let places = cluster?.places(at: now) ?? []
+        switchboard.register(known.identity, name: known.name, on: id, places: places, at: now)
       case .failure(let failure): outbox.post(.refused(failure), to: id)
       }
     case .ring(let ring):
@@ -147,11 +149,12 @@ extension Router {
         bytes: ring.writtenSize * max(ring.to.count, 1), at: now)
       failure =
         isPaidFor ? switchboard.ring(ring, from: id, at: now) : Failure(.tooMany, "rings too many too often")
-    case .cancelRing(let ring): switchboard.cancel(ring, by: id)
-    case .answerRing(let ring, let answer): switchboard.answer(ring, answer, by: id)
+    case .cancelRing(let ring): switchboard.cancel(ring, by: id, at: now)
+    case .answerRing(let ring, let answer): switchboard.answer(ring, answer, by: id, at: now)
     default: break
     }
     if let failure { outbox.post(.failed(request: nil, failure), to: id) }
+    relayRings(at: now)
   }
 }
 

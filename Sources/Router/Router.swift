@@ -1,5 +1,6 @@
 package import KoineBase
 import KoineCluster
+import KoineLedger
 package import KoineSignaling
 package import KoineTransport
 
@@ -107,7 +108,7 @@ package final class Router {
     var random = random
     cluster = configuration.cluster.map { ClusterMembership($0, random: random.fork(), at: now) }
     self.random = random
-    switchboard = Switchboard(outbox: outbox)
+    switchboard = Switchboard(outbox: outbox, node: configuration.cluster?.record.id)
     takeClusterOutputs(at: now)
   }
 
@@ -217,6 +218,7 @@ package final class Router {
   /// - Parameter pool: workers that share the timeouts of peers; nil: the caller's thread handles all of them.
   package func handleTimeout(by pool: ForkJoinPool? = nil, at now: Tick) {
     switchboard.handleTimeout(at: now)
+    relayRings(at: now)
     peers.handleTimeouts(by: pool, at: now) { takeEvents(of: $0, at: now) }
     while let room = rooms.popDue(at: now) {
       room.handleTimeout(at: now)

@@ -100,7 +100,9 @@ final class HTTPRoutes: HTTPRouting {
         return Answer(status: .forbidden, body: "not for pages of other sites\n")
       }
       return Answer(status: .upgradeRequired, body: "WebSocket only\n", headers: [("Upgrade", "websocket")])
-    case let path: return Page.answer(path, request.headers) ?? Answer(status: .notFound, body: "not here\n")
+    case let path:
+      return Page.answer(path, request.headers, servers: host.nodeAddresses)
+        ?? Answer(status: .notFound, body: "not here\n")
     }
   }
 

@@ -25,7 +25,7 @@ extension RouterHost {
       ledgerMeter.answered(number, isAnswer: isAnswer, at: now)
       if isAnswer { readiness.withLock { $0.lastAnswer = now } }
     case .connected, .disconnected: break
-    case .message(_, let bytes): return execute(bytes)
+    case .message(_, let bytes): execute(bytes)
     }
     router.handle(event, at: now)
     endTurn(at: now)
@@ -68,9 +68,13 @@ extension RouterHost {
     guard let deadline = loadMeter?.deadline, deadline <= now, let load = loadMeter?.measure(at: now) else { return }
     guard let router = signaling?.router else { return }
     router.setLoad(load, at: now)
-    let origins = Set((router.clusterStatistics?.addresses ?? []).map(Self.origin))
-    nodeOrigins.withLock { $0 = origins }
+    let addresses = router.clusterStatistics?.addresses ?? []
+    let origins = Set(addresses.map(Self.origin))
+    nodes.withLock { $0 = (addresses, origins) }
   }
+
+  /// From any thread. Where participants reach the nodes of the cluster.
+  var nodeAddresses: [String] { nodes.withLock { $0.addresses } }
 
   /// Of the pages of a node that is reached at this address: `wss://n1.example.com` has those of `https://n1.example.com`.
   private static func origin(ofNodeAt address: String) -> String {
@@ -80,7 +84,7 @@ extension RouterHost {
   }
 
   /// From any thread. Whether a page of another node sends this: its room may be here.
-  func isNodeOrigin(_ origin: String) -> Bool { nodeOrigins.withLock { $0.contains(origin.lowercased()) } }
+  func isNodeOrigin(_ origin: String) -> Bool { nodes.withLock { $0.origins.contains(origin.lowercased()) } }
 
   /// From any thread.
   func clusterFigures() async -> (figures: ClusterStatistics, ledger: LedgerMeter)? {
@@ -140,8 +144,9 @@ extension RouterHost {
 
   private func execute(_ bytes: [UInt8]) {
     let limits = JSONCodec.Limits(depth: 4, size: 4_096, values: 16)
+    // Other messages are the router's.
     guard let router = signaling?.router, let order = try? JSONCodec.decode(NodeOrder.self, from: bytes, limits: limits)
-    else { return logger.warning("a message of the cluster cannot be read") }
+    else { return }
     switch order.order {
     case .drain:
       readiness.withLock { $0.isDraining = true }

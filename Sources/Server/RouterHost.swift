@@ -48,8 +48,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   var loadMeter: LoadMeter?
   var ledgerMeter = LedgerMeter()
   let readiness = Lock(Readiness())
-  /// From which pages may come that connect here.
-  let nodeOrigins = Lock(Set<String>())
+  /// Where participants reach the living nodes, and the origins of the nodes' pages, which may connect here.
+  let nodes = Lock((addresses: [String](), origins: Set<String>()))
   var drainWaits: [CheckedContinuation<Void, Never>] = []
   var releaseWaits: [CheckedContinuation<Void, Never>] = []
   private var addresses: [TransportAddress] = []

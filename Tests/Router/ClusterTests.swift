@@ -192,3 +192,111 @@ import Testing
     #expect(world.nodes["a"]?.router.holdings["joins that wait"] == 0)
   }
 }
+
+/// Rings between devices at different nodes.
+@Suite struct RouterClusterRingTests {
+  private typealias State = Ring.State
+
+  private static func states(_ device: ClusterWorld.Device, of id: String = "r") -> [State] {
+    device.messages.compactMap {
+      if case .ringProgress(let progress) = $0, progress.id == id { progress.state } else { nil }
+    }
+  }
+
+  private static func rings(_ device: ClusterWorld.Device) -> [String] {
+    device.messages.compactMap { if case .incomingRing(let ring) = $0 { ring.id } else { nil } }
+  }
+
+  private static func ends(_ device: ClusterWorld.Device) -> [State] {
+    device.messages.compactMap { if case .ringEnded(_, let state) = $0 { state } else { nil } }
+  }
+
+  @Test func devicesOfACalleeRingAtAllNodesAndTheFirstAnswerCounts() throws {
+    let world = try ClusterWorld(nodes: "a", "b", "c")
+    let ana = world.device("ana", at: "a")
+    let (ben, bens) = (world.device("ben", at: "b"), world.device("ben", at: "c"))
+    world.run(.seconds(1))
+    world.ring("r", to: ["ben"], from: ana)
+    world.run(.milliseconds(300))
+    #expect(Self.rings(ben) == ["r"])
+    #expect(Self.rings(bens) == ["r"])
+    #expect(Self.states(ana) == [.ringing])
+    world.answer("r", .accepted, from: ben)
+    world.run(.milliseconds(300))
+    #expect(Self.states(ana) == [.ringing, .accepted])
+    #expect(Self.ends(ben) == [.accepted])
+    #expect(Self.ends(bens) == [.handledElsewhere])
+    world.run(.seconds(10))
+    #expect(Self.states(ana) == [.ringing, .accepted], "said once")
+  }
+
+  @Test func calleeWithoutADeviceAnywhereIsUnreachableAfterASecond() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let ana = world.device("ana", at: "a")
+    world.run(.seconds(1))
+    world.ring("r", to: ["ben"], from: ana)
+    world.run(.milliseconds(900))
+    #expect(Self.states(ana).isEmpty)
+    world.run(.milliseconds(200))
+    #expect(Self.states(ana) == [.unreachable])
+  }
+
+  @Test func deviceThatRegistersDuringTheCallRings() throws {
+    let world = try ClusterWorld(nodes: "a", "b", "c")
+    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
+    world.run(.seconds(1))
+    world.ring("r", to: ["ben"], from: ana)
+    world.run(.seconds(2))
+    let late = world.device("ben", at: "c")
+    world.run(.seconds(1))
+    #expect(Self.rings(late) == ["r"])
+    world.answer("r", .declined, from: late)
+    world.run(.seconds(1))
+    #expect(Self.states(ana) == [.ringing, .declined])
+    #expect(Self.ends(ben) == [.handledElsewhere])
+  }
+
+  @Test func cancelledCallStopsRingingAlthoughTheLedgerWasAway() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
+    world.run(.seconds(1))
+    world.ring("r", to: ["ben"], from: ana)
+    world.run(.seconds(1))
+    world.ledger.stop(at: world.now)
+    world.cancel("r", from: ana)
+    world.run(.seconds(2))
+    #expect(Self.ends(ben).isEmpty)
+    world.ledger.start()
+    world.run(.seconds(3))
+    #expect(Self.ends(ben) == [.cancelled])
+    #expect(world.nodes["b"]?.router.holdings["devices and calls"] == 2, "one device of one identity")
+  }
+
+  @Test func lastDeviceThatIsLostMakesTheCalleeUnreachable() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
+    world.run(.seconds(1))
+    world.ring("r", to: ["ben"], from: ana)
+    world.run(.seconds(1))
+    world.close(ben)
+    world.run(.seconds(1))
+    #expect(Self.states(ana) == [.ringing, .unreachable])
+  }
+
+  @Test func callOverTheCallersNodeThatDiesIsTakenUpFromAnother() throws {
+    let world = try ClusterWorld(nodes: "a", "b", "c")
+    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
+    world.run(.seconds(1))
+    world.ring("r", to: ["ben"], from: ana)
+    world.run(.seconds(1))
+    world.kill("a")
+    let again = world.device("ana", at: "c")
+    world.run(.milliseconds(100))
+    world.ring("r", to: ["ben"], from: again, isRepeated: true)
+    world.run(.seconds(1))
+    #expect(Self.rings(ben) == ["r"], "it rings already")
+    world.answer("r", .accepted, from: ben)
+    world.run(.seconds(1))
+    #expect(Self.states(again) == [.ringing, .accepted])
+  }
+}

@@ -34,6 +34,18 @@ final class ClusterWorld {
     func order(of id: String) -> UInt64? { receipts.last { $0.id == id }?.order }
   }
 
+  /// A registered device of an identity.
+  final class Device {
+    let identity: String
+    fileprivate let node: String
+    fileprivate let client: ClientID
+    fileprivate(set) var messages: [ServerMessage] = []
+
+    fileprivate init(_ identity: String, node: String, _ client: ClientID) {
+      (self.identity, self.node, self.client) = (identity, node, client)
+    }
+  }
+
   final class Node {
     let record: NodeRecord
     let router: Router
@@ -49,6 +61,7 @@ final class ClusterWorld {
   let ledger: MemoryLedger
   private(set) var nodes: [String: Node] = [:]
   private(set) var people: [Person] = []
+  private var devices: [Device] = []
   private var random: SeededRandom
   private var clients = 0
   private var starts = 0
@@ -137,6 +150,30 @@ final class ClusterWorld {
     node.router.handle(.data(SendData(message, id: text)), from: person.client, at: now)
   }
 
+  // MARK: Devices
+
+  func device(_ identity: String, at node: String) -> Device {
+    clients += 1
+    let device = Device(identity, node: node, ClientID(clients))
+    devices.append(device)
+    nodes[node]?.router.open(device.client, at: now)
+    send(.register(Register(identity: identity)), from: device)
+    return device
+  }
+
+  func close(_ device: Device) { nodes[device.node]?.router.close(device.client, at: now) }
+
+  func ring(_ id: String, to identities: [String], from device: Device, isRepeated: Bool = false) {
+    send(.ring(RingRequest(id: id, room: "tea", to: identities, isRepeated: isRepeated)), from: device)
+  }
+
+  func cancel(_ id: String, from device: Device) { send(.cancelRing(id: id), from: device) }
+  func answer(_ id: String, _ state: Ring.State, from device: Device) { send(.answerRing(id: id, state), from: device) }
+
+  private func send(_ message: ClientMessage, from device: Device) {
+    nodes[device.node]?.router.handle(message, from: device.client, at: now)
+  }
+
   // MARK: Time
 
   func run(_ time: Duration) {
@@ -187,6 +224,7 @@ final class ClusterWorld {
   }
 
   private func deliver(_ message: ServerMessage, to client: ClientID, from node: Node) {
+    devices.first { $0.client == client && $0.node == node.record.id.name }?.messages.append(message)
     guard let person = people.first(where: { $0.client == client && $0.node == node.record.id.name }) else { return }
     person.messages.append(message)
     switch message {
