@@ -29,6 +29,9 @@ struct Conformance: AsyncParsableCommand {
   )
   var environment = Environments.virtual
 
+  @Option(help: "With --ground cluster: the homes of all rooms die after so many milliseconds.")
+  var homeDiesAt: Int?
+
   @Option(help: "A backend's address, such as ws://host:port, instead of --environment.")
   var backend: String?
 
@@ -128,7 +131,7 @@ struct Conformance: AsyncParsableCommand {
     case .virtual: [.virtual(network: network)]
     case .loopback: [.loopback(network: network)]
     case .both: [.virtual(network: network), .loopback(network: network)]
-    case .cluster: [.cluster(network: network)]
+    case .cluster: [.cluster(network: network, killsHomesAt: homeDiesAt)]
     }
   }
 

@@ -14,11 +14,15 @@ public final class KoineEnvironment: TestEnvironment {
   private let isVirtual: Bool
   /// Keeps rooms apart from others' of the same name, at a server that has many.
   private let suffix: String
+  /// In a cluster: when the homes of all rooms die, in milliseconds; nil: they do not.
+  private var killsHomesAt: Int?
+  private var rooms: Set<String> = []
 
-  public init(_ world: World, isVirtual: Bool, suffix: String = "") {
+  public init(_ world: World, isVirtual: Bool, suffix: String = "", killsHomesAt: Int? = nil) {
     self.world = world
     self.isVirtual = isVirtual
     self.suffix = suffix
+    self.killsHomesAt = killsHomesAt
     start = world.backend.scheduler.now
   }
 
@@ -26,14 +30,28 @@ public final class KoineEnvironment: TestEnvironment {
 
   public func run(milliseconds: Int) async {
     if isVirtual {
-      await world.run(for: .milliseconds(milliseconds))
+      var rest = milliseconds
+      if let death = killsHomesAt, death <= now + milliseconds {
+        killsHomesAt = nil
+        let before = max(0, death - now)
+        await world.run(for: .milliseconds(before))
+        killHomes()
+        rest -= before
+      }
+      await world.run(for: .milliseconds(rest))
     } else {
       try? await Task.sleep(for: .milliseconds(milliseconds))
     }
   }
 
+  private func killHomes() {
+    guard let backend = world.backend as? EmbeddedBackend else { return }
+    for home in Set(rooms.compactMap(backend.home(of:))) { backend.kill(node: home) }
+  }
+
   public func makeDriver(style: String, name: String, room: String, credential: CredentialState) throws -> any Driver {
     guard let style = Style(named: style) else { throw UnknownStyle(style) }
+    rooms.insert(room + suffix)
     return try style.makeDriver(name: name, room: room + suffix, in: world, credential: credential, since: start)
   }
 
@@ -105,10 +123,12 @@ extension EnvironmentFactory {
   }
 
   /// A cluster of three nodes in this process, in virtual time: people begin at different nodes.
-  public static func cluster(network: NetworkSpec? = nil) -> EnvironmentFactory {
-    EnvironmentFactory(name: network.map { "cluster, \($0)" } ?? "cluster", isVirtual: true) { seed, order in
+  /// - Parameter killsHomesAt: when the homes of all rooms die, in milliseconds.
+  public static func cluster(network: NetworkSpec? = nil, killsHomesAt: Int? = nil) -> EnvironmentFactory {
+    let words = ["cluster", network.map { "\($0)" }, killsHomesAt.map { "home dies at \($0) ms" }].compactMap { $0 }
+    return EnvironmentFactory(name: words.joined(separator: ", "), isVirtual: true) { seed, order in
       let backend = EmbeddedBackend(virtual: seed, nodes: 3, network: network)
-      return KoineEnvironment(world(backend, order), isVirtual: true)
+      return KoineEnvironment(world(backend, order), isVirtual: true, killsHomesAt: killsHomesAt)
     }
   }
 

@@ -131,7 +131,9 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
       for address in transport.addresses { numbers[address] = number }
       schedule.touch(number)
       client.signaling.firstConnectionBegun(to: transports?.places(of: number) ?? [], at: now)
-      try transport.connect(to: client.signaling.place, at: now)
+      do { try transport.connect(to: client.signaling.place, at: now) } catch  where client.signaling.hasOtherPlaces {
+        client.connectionLost(at: now, because: .notMade("\(error)"))
+      }
       client.handleEvents(at: now)
       return nil
     } catch {

@@ -60,6 +60,11 @@ package final class ParticipantClient: RoomClient {
   }
   private var entry: Entry?
   /// Set while the client rejoins. New data messages wait until the unacknowledged ones have been sent again.
+  /// Whether a join that is to bring the participant back has no answer yet. A server of a cluster may first have to find the room. It
+  /// takes no other message until then.
+  private var isEntering = false
+  /// Messages that wait for the answer.
+  private var held: [ClientMessage] = []
   private var isReturning = false
   /// When the client left the router to which it last belonged; nil while it belongs to one.
   private var leftAt: Tick?
@@ -99,7 +104,7 @@ package final class ParticipantClient: RoomClient {
     join.seen = seenOrder
     join.isMoved = signaling.isRedirected
     join.unreachable = signaling.unreachableHome
-    send(.join(join))
+    signaling.send(.join(join))
   }
 
   package func executeCommands(at now: Tick) {
@@ -109,7 +114,14 @@ package final class ParticipantClient: RoomClient {
     handleEvents(at: now)
   }
 
-  private func send(_ message: ClientMessage) { signaling.send(message) }
+  private func send(_ message: ClientMessage) {
+    guard isEntering else { return signaling.send(message) }
+    switch message {
+    case .leave: signaling.send(message)
+    case .attributes, .remove, .close, .muteOther, .renew, .answerKnock: held.append(message)
+    default: break  // The session publishes and subscribes again once it is notified of the rejoin.
+    }
+  }
 
   private func execute(_ command: RoomLink.Command, at now: Tick) {
     guard !isOver else { return command.cancel() }
@@ -233,6 +245,7 @@ package final class ParticipantClient: RoomClient {
     pathLostSince = nil
     entry = nil
     isReturning = local != nil
+    (isEntering, held) = (isReturning, [])
     leftAt = leftAt ?? signaling.leftAt
     join()
     for message in unacknowledged {
@@ -247,6 +260,9 @@ package final class ParticipantClient: RoomClient {
   private func enter(_ joined: Joined, at now: Tick) {
     let isRejoin = isReturning
     let isRouterNew = epoch != joined.epoch
+    isEntering = false
+    for message in held { send(message) }
+    held = []
     local = joined.local
     epoch = joined.epoch
     media.setRemote(joined.description, at: now)

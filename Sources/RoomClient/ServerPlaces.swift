@@ -3,7 +3,7 @@
 /// A round tries each address once. Which address comes first depends on how the round begins:
 ///
 ///     first connection            the configured addresses, in order
-///     after a broken connection   the room's home, then the other places of the last server (else of the configuration)
+///     after a broken connection   the room's home, then the other places of the last server, then those of the configuration
 ///     after silence               the other places, then the silent one
 ///     after a redirect            the places of the redirect, then the others, at last the server that redirects
 ///
@@ -39,7 +39,8 @@ struct ServerPlaces: Hashable {
     round = known
   }
 
-  private var known: [String] { named.isEmpty ? configured : named }
+  /// The configured addresses come last: a server that has just joined its cluster may have named none but itself.
+  private var known: [String] { named + configured.filter { !named.contains($0) } }
 
   /// How many attempts a round makes.
   var count: Int { max(known.count, 1) }
@@ -73,7 +74,8 @@ struct ServerPlaces: Hashable {
 
   /// A connection on which the server had admitted the client is gone: begins a round.
   mutating func lost(_ loss: Loss) {
-    let serving = current.flatMap { known.contains($0) ? $0 : nil } ?? known.first
+    // A client that has come by another address of the server, as of a load balancer, is at the room's home.
+    let serving = named.isEmpty ? current ?? known.first : current.flatMap { named.contains($0) ? $0 : nil } ?? named[0]
     switch loss {
     case .silent:
       if home != nil { suspect = serving }

@@ -107,6 +107,8 @@ package struct SignalingClient {
 
   /// The address of the server to which the present connection, or attempt, leads; nil: there is one router, which the owner knows.
   package var place: String? { places.current }
+  /// Whether this round has addresses that were not tried.
+  package var hasOtherPlaces: Bool { places.hasNext }
   /// Whether another server has sent the client to the present one.
   package var isRedirected: Bool { places.isRedirected }
   /// The place of the room's home, if the client has lost it, or could not reach it, and has come to another server.

@@ -33,6 +33,15 @@ struct ConformanceTests {
     #expect(report.passes > 20)
   }
 
+  /// Every style once as the first and once as the second, at different nodes; also when the home of the room dies.
+  @Test(arguments: allStyles.indices, [nil, 1_000])
+  func briefScenariosPassInACluster(first: Int, homeDiesAt: Int?) async {
+    let (first, second) = (Self.allStyles[first], Self.allStyles[(first + 1) % Self.allStyles.count])
+    var suite = Suite(styles: [first, second], environments: [.cluster(killsHomesAt: homeDiesAt)])
+    suite.scenarios.removeAll { !Self.brief.contains($0.id) }
+    check(await suite.run(suite.cases.filter { $0.first == first && $0.second == second }))
+  }
+
   /// Every style once as the first and once as the second, through a server's sockets.
   @Test(arguments: zip(allStyles, allStyles.dropFirst() + allStyles.prefix(1)))
   func briefScenariosPassThroughAServer(first: String, second: String) async throws {

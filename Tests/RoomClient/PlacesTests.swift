@@ -97,7 +97,7 @@ struct PlacesTests {
     #expect(ana.recorder.events == ["reconnecting", "reconnected"])
   }
 
-  @Test func placesOfJoinedReplaceTheConfiguredAddresses() throws {
+  @Test func placesOfJoinedComeBeforeTheConfiguredAddresses() throws {
     let ana = try Ana()
     ana.admit { _ in "e1" }
     ana.servers.connect(to: ["ws://lb"])

@@ -59,6 +59,33 @@ struct RestoredRoomTests {
     #expect(ana.servers.joins(at: "ws://n2").map(\.seen) == [55])
   }
 
+  // MARK: While the join has no answer
+
+  /// A node of a cluster may first have to take the room over. It takes nothing but the join until then.
+  @Test func onlyTheJoinIsSentUntilItIsAnswered() throws {
+    let ana = try Ana.joined(Self.places)
+    ana.servers.answer = { _, message in
+      if case .resumeConversation = message { [.refused(Failure(.unknownConversation, ""))] } else { [] }
+    }
+    ana.servers.behaviours["ws://n1"] = .refuses
+    ana.servers.forget()
+    ana.servers.lose()
+    #expect(ana.servers.joins(at: "ws://n2").count == 1)
+    let camera = Track(id: Track.ID(participant: "ana", track: "camera"), kind: .camera)
+    ana.link.publish(camera, options: PublishOptions(codec: .vp8, layers: [.init(maximumBitrate: 100_000)]))
+    ana.link.setAttributes(["hand": "up"])
+    ana.link.remove("ben")
+    ana.send("hello")
+    let before = ana.servers.messages(at: "ws://n2").filter { $0.isCounted }
+    #expect(before.count == 1, "the join: \(before)")
+    ana.servers.say(.resumable(key: "k2", graceSeconds: 30), .joined(Ana.welcome("e2", Self.places, continues: true)))
+    let after = ana.servers.messages(at: "ws://n2").filter { $0.isCounted }.dropFirst()
+    #expect(after.contains(.attributes(["hand": "up"])))
+    #expect(after.contains(.remove(participant: "ben")))
+    #expect(ana.sent(to: "ws://n2") == ["hello"])
+    #expect(!after.contains { if case .publish = $0 { true } else { false } }, "the session's own after its rejoin")
+  }
+
   // MARK: Retransmission
 
   @Test func messagesWithoutReceiptAreRetransmittedToARestoredRoom() throws {
