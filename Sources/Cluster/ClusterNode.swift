@@ -321,6 +321,10 @@ package struct ClusterNode: Sendable {
 
   // MARK: Rooms
 
+  /// Whether entries of the room are dropped, because another node may already be its home. Their receipts must not go out, even if the
+  /// room stays here in the end.
+  package func dropsEntries(of room: String) -> Bool { rooms[room]?.ownership.dropsEntries ?? false }
+
   /// Stores an entry of a room of which this node is the home. `stored` follows.
   /// - Parameter entry: with an order above those before.
   /// - Returns: false if too much waits for the ledger; the entry is not stored.
@@ -425,7 +429,10 @@ package struct ClusterNode: Sendable {
 
   /// Takes no more rooms, and hands over those that are here. `drained` follows.
   package mutating func drain(at now: Tick) {
-    guard !isDraining else { return }
+    guard !isDraining else {
+      isDrained = false
+      return settle(at: now)
+    }
     isDraining = true
     lease.update({ $0.state = .draining }, at: now)
     handOverAll(at: now)

@@ -81,6 +81,8 @@ package struct RoomOwnership: Sendable {
 
   package var isServing: Bool { if case .serving = state { true } else { false } }
   package var isHandingOver: Bool { if case .handingOver = state { true } else { false } }
+  /// Whether another node may already be the home: entries are dropped.
+  package var dropsEntries: Bool { if case .handingOver(_, _, _, isAsked: true) = state { true } else { false } }
   package var isOpening: Bool {
     switch state {
     case .placing, .reading: true
@@ -119,7 +121,7 @@ package struct RoomOwnership: Sendable {
   /// their senders repeat them to the new home.
   /// - Parameter entry: with an order above those before.
   package mutating func append(_ entry: LogEntry, at now: Tick) {
-    if case .handingOver(_, _, _, isAsked: true) = state { return }
+    if dropsEntries { return }
     _ = withWriter { writer, _ in writer.append(entry, at: now) }
     ask(at: now)
   }

@@ -245,7 +245,9 @@ package final class ParticipantClient: RoomClient {
     pathLostSince = nil
     entry = nil
     isReturning = local != nil
-    (isEntering, held) = (isReturning, [])
+    isEntering = isReturning
+    // The join has the attributes and the credential.
+    held.removeAll { if case .attributes = $0 { true } else if case .renew = $0 { true } else { !isReturning } }
     leftAt = leftAt ?? signaling.leftAt
     join()
     for message in unacknowledged {
@@ -288,7 +290,8 @@ package final class ParticipantClient: RoomClient {
     self.entry = nil
     isReturning = false
     guard entry.isRejoin else { return }
-    if !entry.continues { withdrawWords(notOf: entry.senders) }
+    // Those of services are not in a room's log.
+    if entry.isRouterNew { withdrawWords(notOf: entry.senders) }
     receiver.linkDidChange(.attendants(attendants))
     for message in memory.unheard(isRouterNew: entry.isRouterNew, since: leftAt) { send(.data(message)) }
     leftAt = nil

@@ -12,7 +12,11 @@ package struct ClusterConfiguration: Sendable {
   package var ping = 2
   package var silence = 6
 
-  package init(record: NodeRecord) { self.record = record }
+  package init(record: NodeRecord) {
+    self.record = record
+    // Less than a server's own limit for the first join of a connection, 10 s: the client is told why.
+    limits.joinPatience = .seconds(8)
+  }
 }
 
 /// What the owner of a router must know of its node.
@@ -73,6 +77,10 @@ final class ClusterMembership {
   private var requests: [(number: UInt64, request: LedgerRequest)] = []
   private var events: [ClusterEvent] = []
   var counts = ClusterStatistics()
+  /// Outputs are being taken: what that brings about is taken by the same loop.
+  var isTaking = false
+  /// The node gives up its rooms: participants go to these places.
+  var successors: [String]?
 
   init(_ configuration: ClusterConfiguration, random: SeededRandom, at now: Tick) {
     self.configuration = configuration

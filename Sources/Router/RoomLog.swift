@@ -38,7 +38,8 @@ struct RoomLog {
 
   /// The number of a message that its sender has sent before.
   mutating func order(of id: String, from sender: Participant.ID, at now: Tick) -> UInt64? {
-    let expired = names.prefix { $0.ends <= now }
+    // One that waits for the ledger is recognised for as long as it waits.
+    let expired = names.prefix { $0.ends <= now && orders[$0.name] ?? 0 <= stored }
     for entry in expired { orders[entry.name] = nil }
     names.removeFirst(expired.count)
     return orders[Name(sender: sender, id: id)]
@@ -84,7 +85,8 @@ struct RoomLog {
   /// The message will not be stored: it is not recognised if it is sent again.
   mutating func forget(_ order: UInt64) {
     receipts.removeAll { $0.order == order }
-    for (name, known) in orders where known == order { orders[name] = nil }
-    names.removeAll { orders[$0.name] == nil }
+    // It is among the newest.
+    guard let index = names.lastIndex(where: { orders[$0.name] == order }) else { return }
+    orders[names.remove(at: index).name] = nil
   }
 }

@@ -9,7 +9,9 @@ extension Router {
     var join = join
     let answer = answer(join, verdict)
     if case .success(let grants) = answer, let room = grants.room { join.room = room }
-    if case .success(let grants) = answer, canBeLocated(join, grants), locate(join, verdict, for: client, at: now) {
+    if case .success(let grants) = answer, canBeLocated(join, grants),
+      locate(join, verdict, isTrusted: !grants.mustAsk, for: client, at: now)
+    {
       return
     }
     switch admission(join, answer, at: now) {
@@ -28,11 +30,12 @@ extension Router {
       guard broadcastLimiter(of: client, at: now).spend(bytes: knock.participant.writtenSize, at: now) else {
         return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: client.id)
       }
-      if let older = lobby.knock(of: id, at: place, for: join, grants), let waiting = clients[older.client] {
+      let older = lobby.knock(of: id, at: place, for: join, grants)
+      lobby.add(knock)  // first: without a knock an empty room of a cluster ends
+      if let older, let waiting = clients[older.client] {
         stopWaiting(waiting, at: now)
         outbox.post(.ended(.duplicate), to: waiting.id)
       }
-      lobby.add(knock)
       outbox.post(.waiting, to: client.id)
       tellDeciders(.knock(knock.participant, number: knock.number), of: knock)
     }
@@ -192,7 +195,9 @@ extension Router {
 
   /// Whether it is worth asking where the room is. Other joins are refused anyway.
   private func canBeLocated(_ join: Join, _ grants: Grants) -> Bool {
-    join.version == SignalingVersion.current && !join.room.isEmpty && obstacle(grants) == nil
+    let name = grants.participantID ?? join.participantID ?? "-"
+    return join.version == SignalingVersion.current && !join.room.isEmpty && obstacle(grants) == nil && !name.isEmpty
+      && !name.hasPrefix(RoomService.namePrefix)
   }
 
   /// Why a participant with these grants may not be in any room; nil if it may.

@@ -58,6 +58,7 @@ extension Router {
   package func abandonRooms(at now: Tick) {
     guard let cluster else { return }
     let others = cluster.places(at: now).filter { $0 != cluster.configuration.record.publicAddress }
+    cluster.successors = others
     for room in rooms.sorted { depose(room, to: others, at: now) }
     cluster.node.release(at: now)
     takeClusterOutputs(at: now)
@@ -107,17 +108,27 @@ extension Router {
 
   // MARK: Joins
 
-  /// - Returns: whether the join waits until it is known where its room is.
-  func locate(_ join: Join, _ verdict: CredentialVerdict?, for client: Client, at now: Tick) -> Bool {
+  /// - Parameter isTrusted: whether the participant may enter without being admitted: what others say of the room's numbers does not
+  ///   count.
+  /// - Returns: whether the join waits until it is known where its room is, or has been answered.
+  func locate(
+    _ join: Join, _ verdict: CredentialVerdict?, isTrusted: Bool, for client: Client, at now: Tick
+  ) -> Bool {
     guard let cluster else { return false }
     let name = rooms.name(of: join.room)
+    if let successors = cluster.successors {
+      let code: Failure.Code = successors.isEmpty ? .unavailable : .moved
+      outbox.post(.refused(Failure(code, "the node stops"), places: successors), to: client.id)
+      return true
+    }
     let isHere = rooms[name] != nil && cluster.node.isServing(name)
-    if isHere, join.seen <= rooms[name]?.data.order ?? 0 { return false }
-    if isHere, !cluster.node.reopen(name, seen: join.seen, at: now) { return false }
+    let seen = isTrusted ? join.seen : 0
+    if isHere, seen <= rooms[name]?.data.order ?? 0 { return false }
+    if isHere, !cluster.node.reopen(name, seen: seen, at: now) { return false }
     let ticket = cluster.wait(.init(client: client.id, join: join, verdict: verdict))
     let unreachable = join.unreachable.flatMap { cluster.node.node(at: $0) }
     cluster.node.locate(
-      name, ticket: ticket, unreachable: unreachable, seen: join.seen, isMoved: join.isMoved, at: now)
+      name, ticket: ticket, unreachable: unreachable, seen: seen, isMoved: join.isMoved, at: now)
     takeClusterOutputs(at: now)
     return true
   }
@@ -141,8 +152,12 @@ extension Router {
   /// Has the ledger store what the room keeps.
   func record(_ room: Room, at now: Tick) {
     guard let cluster, room.log != nil else { return }
-    for entry in room.log?.takeOutgoing() ?? [] where !cluster.node.append(entry, to: room.name, at: now) {
-      room.failed(entry.order)
+    for entry in room.log?.takeOutgoing() ?? [] {
+      if cluster.node.dropsEntries(of: room.name) {
+        room.log?.forget(entry.order)  // without a receipt the sender repeats it
+      } else if !cluster.node.append(entry, to: room.name, at: now) {
+        room.failed(entry.order)
+      }
     }
     let dropped = room.data.takeDropped()
     if !dropped.isEmpty { cluster.node.remove(dropped, from: room.name, at: now) }
@@ -179,7 +194,10 @@ extension Router {
   // MARK: The node
 
   func takeClusterOutputs(at now: Tick) {
-    while let cluster, let output = cluster.node.poll() {
+    guard let cluster, !cluster.isTaking else { return }
+    cluster.isTaking = true
+    defer { cluster.isTaking = false }
+    while let output = cluster.node.poll() {
       switch output {
       case .request(let number, let request): cluster.send(number, request)
       case .located(let ticket, let location): located(ticket, location, at: now)

@@ -138,6 +138,11 @@ struct Switchboard {
     guard !ring.to.isEmpty, !ring.id.isEmpty, !ring.room.isEmpty else {
       return Failure(.malformed, "a ring needs an id, a room and a callee")
     }
+    // The caller's former node is gone, and this one has a copy of the call for its own devices.
+    if let copy = calls[ring.id], copy.caller.node != nil, copy.caller.identity == caller.identity {
+      for callee in copy.callees { Self.remove(ring.id, from: &callsTo[callee.identity]) }
+      calls[ring.id] = nil
+    }
     guard calls[ring.id] == nil else { return Failure(.wrongState, "this ring is under way") }
     guard callsFrom[client]?.count ?? 0 < limits.ringsPerCaller else {
       return Failure(.tooMany, "at most \(limits.ringsPerCaller) rings at once")
@@ -295,7 +300,7 @@ struct Switchboard {
       nextNumber += 1
       deadline = deadline.sooner(now + patience)
     }
-    guard calls[message.id]?.caller.node != nil else { return }
+    guard let caller = calls[message.id]?.caller, caller.node != nil, caller.identity == info.caller else { return }
     // The caller may have come to another node since.
     calls[message.id]?.caller.node = message.from
     guard let known = calls[message.id]?.callees.first(where: { $0.identity == message.identity }) else {

@@ -169,11 +169,11 @@ import Testing
     #expect(ben.texts == ["kept"])
   }
 
-  @Test func joinWhileTheLedgerIsAwayIsRefusedAfterTenSeconds() throws {
+  @Test func joinWhileTheLedgerIsAwayIsRefusedAfterEightSeconds() throws {
     let world = try ClusterWorld(nodes: "a")
     world.ledger.stop(at: world.now)
     let ana = try world.person("ana", in: "tea", at: "a")
-    world.run(.seconds(9))
+    world.run(.seconds(7))
     #expect(ana.failures.isEmpty)
     world.run(.seconds(2))
     #expect(ana.failures.map(\.code) == [.unavailable])
@@ -190,6 +190,64 @@ import Testing
     world.run(.seconds(20))
     #expect(ana.joined.isEmpty)
     #expect(world.nodes["a"]?.router.holdings["joins that wait"] == 0)
+  }
+
+  // MARK: Found by a review
+
+  @Test func thousandJoinsThatWaitForOneRoomAreAnswered() throws {
+    let world = try ClusterWorld(nodes: "a")
+    world.ledger.stop(at: world.now)
+    let people = try (0..<1_000).map { try world.person("p\($0)", in: "tea", at: "a") }
+    world.run(.seconds(1))
+    world.ledger.start()
+    world.run(.seconds(3))
+    #expect(people.allSatisfy { $0.joined.count == 1 })
+  }
+
+  @Test func messageThatIsSentWhileTheRoomIsHandedOverHasNoReceiptFromTheOldHome() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    let home = try #require(ana.node)
+    world.ledger.delays = .milliseconds(500) ... .milliseconds(500)
+    world.nodes[home]?.router.handOver("tea", at: world.now)
+    world.run(.milliseconds(100))
+    world.send("in between", from: ana)
+    world.kill(home == "a" ? "b" : "a")
+    world.run(.seconds(20))
+    world.send("after", from: ana)
+    world.run(.seconds(5))
+    let kept = try world.person("ben", in: "tea", at: ana.node ?? home)
+    world.run(.seconds(5))
+    let acknowledged = ["in between", "after"].filter { ana.order(of: $0) != nil }
+    world.kill(home)
+    try world.start(home)
+    world.run(.seconds(8))
+    let cid = try world.person("cid", in: "tea", at: home)
+    world.run(.seconds(5))
+    for text in acknowledged { #expect(cid.texts.contains(text), "\(text) was acknowledged") }
+    #expect(kept.joined.count >= 1)
+  }
+
+  @Test func nodeThatIsDrainedAlreadySaysSoAgain() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    world.nodes["a"]?.router.drain(at: world.now)
+    world.run(.seconds(1))
+    world.nodes["a"]?.router.drain(at: world.now)
+    world.run(.seconds(1))
+    #expect(world.nodes["a"]?.events.count { $0 == .drained } == 2)
+  }
+
+  @Test func joinAtANodeThatStopsIsSentToAnother() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    let home = try #require(ana.node)
+    world.nodes[home]?.router.abandonRooms(at: world.now)
+    let ben = try world.person("ben", in: "tea", at: home)
+    world.run(.seconds(3))
+    #expect(ana.node == ben.node)
+    #expect(ben.node != home)
   }
 }
 
