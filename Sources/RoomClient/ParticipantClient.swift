@@ -52,8 +52,6 @@ package final class ParticipantClient: RoomClient {
   /// State of a join while the room's history arrives.
   private struct Entry {
     let isRejoin, isRouterNew: Bool
-    /// Whether a new router has restored what the room kept.
-    let continues: Bool
     /// The client has received all messages up to this number in the room's order before; 0: none.
     let heard: UInt64
     var senders: Set<String> = []
@@ -277,7 +275,7 @@ package final class ParticipantClient: RoomClient {
     if isRejoin, !continues { (orderBase, seenOrder) = (lastOrder, 0) }
     // A participant that returns to the same room has received all messages up to the last one that it received.
     let heard = isRejoin && continues ? lastOrder - orderBase : 0
-    entry = Entry(isRejoin: isRejoin, isRouterNew: isRouterNew, continues: continues, heard: heard)
+    entry = Entry(isRejoin: isRejoin, isRouterNew: isRouterNew, heard: heard)
     deliver(joined.history, hasMore: joined.hasMoreHistory ?? false)
   }
 

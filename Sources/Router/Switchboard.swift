@@ -7,12 +7,13 @@ import KoineSignaling
 /// Rings belong to identities, not to rooms: a ring only names the room that a callee joins after accepting. For each callee a ring
 /// goes through
 ///
-///     ringing ─→ accepted | declined | busy | unanswered | cancelled      unreachable at once where the callee is not registered
+///     ringing ─→ accepted | declined | busy | unanswered | cancelled      unreachable where the callee is not registered
 ///
 /// All devices of an identity ring; the first answer counts and silences the other devices. Where two identities ring each other,
 /// both ring, and as soon as one accepts, the other call is over.
 ///
-/// In a cluster a call is at the caller's node, and the nodes with devices of its callees have a copy of it, which ends with the call
+/// A router that is alone knows at once that a callee is not registered; a node first asks the others for a second. In a cluster a
+/// call is at the caller's node, and the nodes with devices of its callees have a copy of it, which ends with the call
 /// (`RingMessage`).
 struct Switchboard {
   struct Limits: Hashable, Sendable {

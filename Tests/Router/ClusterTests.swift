@@ -204,29 +204,24 @@ import Testing
     #expect(people.allSatisfy { $0.joined.count == 1 })
   }
 
-  @Test func messageThatIsSentWhileTheRoomIsHandedOverHasNoReceiptFromTheOldHome() throws {
+  /// The ledger may have another home for the room by then. It turns out later that it has not.
+  @Test func messageThatIsSentWhileTheRoomIsHandedOverHasNoReceipt() throws {
     let world = try ClusterWorld(nodes: "a", "b")
     let ana = try world.person("ana", in: "tea", at: "a")
     world.run(.seconds(1))
     let home = try #require(ana.node)
-    world.ledger.delays = .milliseconds(500) ... .milliseconds(500)
+    world.ledger.stop(at: world.now)
     world.nodes[home]?.router.handOver("tea", at: world.now)
-    world.run(.milliseconds(100))
     world.send("in between", from: ana)
     world.kill(home == "a" ? "b" : "a")
-    world.run(.seconds(20))
-    world.send("after", from: ana)
-    world.run(.seconds(5))
-    let kept = try world.person("ben", in: "tea", at: ana.node ?? home)
-    world.run(.seconds(5))
-    let acknowledged = ["in between", "after"].filter { ana.order(of: $0) != nil }
-    world.kill(home)
-    try world.start(home)
     world.run(.seconds(8))
-    let cid = try world.person("cid", in: "tea", at: home)
-    world.run(.seconds(5))
-    for text in acknowledged { #expect(cid.texts.contains(text), "\(text) was acknowledged") }
-    #expect(kept.joined.count >= 1)
+    world.ledger.start()
+    world.run(.seconds(3))
+    world.send("after", from: ana)
+    world.run(.seconds(1))
+    #expect(ana.node == home)
+    #expect(ana.order(of: "after") != nil)
+    #expect(ana.order(of: "in between") == nil, "it is not in the log")
   }
 
   @Test func nodeThatIsDrainedAlreadySaysSoAgain() throws {
