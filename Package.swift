@@ -181,9 +181,8 @@ let package = Package(
     module(
       "VendorAPIs",
       dependencies: [
-        "CKoineOpenSSL", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineMedia", "KoineRouter",
-        "KoineSignaling",
-        "KoineTokens",
+        "CKoineOpenSSL", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineLedger", "KoineMedia", "KoineRouter",
+        "KoineSignaling", "KoineTokens",
       ]),
 
     // Layer 6
@@ -386,7 +385,7 @@ let package = Package(
     tests(
       "VendorAPIs",
       of: [
-        "KoineVendorAPIs", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineMedia", "KoineRouter",
+        "KoineVendorAPIs", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineLedger", "KoineMedia", "KoineRouter",
         "KoineSignaling", "KoineTokens",
       ]),
     tests("Peer", of: ["KoinePeer", "KoineTransport", "KoineBase", "RoomModel"]),
@@ -454,8 +453,8 @@ let package = Package(
     tests(
       "Server",
       of: [
-        "KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "KoineRouter", "KoineSignaling",
-        "KoineTLS",
+        "KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "KoineLedger", "KoineRouter",
+        "KoineSignaling", "KoineTLS",
         "KoineVendorAPIs",
         "KoineSignalingHost", "KoineJSONCodec", "KoineSockets", "KoineTransport", "Koine", "KoineBase",
         "KoineTestSupport",

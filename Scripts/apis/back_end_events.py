@@ -67,7 +67,7 @@ BUS = "/bus?token=hidden"
 
 def check(context):
     def metric(name):
-        page = requests.get(context.endpoint + "/metrics", timeout=10).text
+        page = requests.get(context.home + "/metrics", timeout=10).text
         found = re.search(rf"^{re.escape(name)} (\d+)$", page, re.MULTILINE)
         return int(found.group(1)) if found else None
 
@@ -159,7 +159,7 @@ def check(context):
     until("the events are refused", lambda: metric('koine_events_dropped_total{reason="refused"}') == 4)
     until("nothing waits", lambda: metric("koine_events_waiting") == 0)
     expect_equal(metric("koine_events_failed_attempts_total"), 2, "the failed attempts")
-    log = (context.out / "server.log").read_text()
+    log = context.home_log.read_text()
     expect("for http://localhost:9 is dropped: the receiver is not in --webhook-hosts" in log, "no line of the refused event in the log")
     expect("hidden" not in log and "private" not in log, "the log has the path of an address")
 

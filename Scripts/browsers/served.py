@@ -58,10 +58,10 @@ def free_port():
 class Server:
     """`koine serve` on a free port of the loopback address. It is killed when the check ends, however that is."""
 
-    def __init__(self, programs, log, *options, environment=None):
+    def __init__(self, programs, log, *options, environment=None, port=None):
         self.programs, self.options, self.environment = programs, options, environment
         self.log = open(log, "w", encoding="utf-8")
-        self.port = free_port()
+        self.port = port or free_port()
         self.start()
         atexit.register(lambda: self.process.poll() is None and self.kill())
 

@@ -10,6 +10,9 @@ package enum LedgerAnswer: Hashable, Sendable {
   case page(LogPage)
   case jobs([LedgerJob])
   case rooms([RoomListing], next: String?)
+  /// nil: the room has no home. `isAlive`: whether the home has a lease.
+  case found(RoomPlace?, isAlive: Bool)
+  case registry(RegistryAnswer)
 
   // Refusals: nothing was changed.
 

@@ -32,6 +32,10 @@ package enum LedgerRequest: Hashable, Sendable {
   case jobs(JobsRequest)
   /// Rooms with their homes, for listings: a page of any size, in no order. `cursor` is nil for the first page. → `rooms`
   case rooms(cursor: String?)
+  /// Where a room is, without making a home for it. → `found`
+  case find(room: String)
+  /// The registry of the vendors' HTTP APIs. → `registry`
+  case registry(RegistryRequest)
 }
 
 /// Asks for a room's home, and makes one if there is none alive.

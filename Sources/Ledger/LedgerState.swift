@@ -55,6 +55,7 @@ package struct LedgerState: Sendable {
   /// In the order in which they came.
   private var jobs: [(id: String, job: Job)] = []
   private var jobCount = 0
+  private var registry = RegistryState()
 
   package init() {}
 
@@ -101,6 +102,10 @@ package struct LedgerState: Sendable {
         state.place.map { RoomListing(room: room, place: $0) }
       }
       return .rooms(listed, next: nil)
+    case .find(let room):
+      let place = rooms[room]?.place
+      return .found(place, isAlive: place.map { nodes[$0.home] != nil } ?? false)
+    case .registry(let request): return .registry(registry.execute(request, clock: clock))
     }
   }
 
@@ -230,5 +235,5 @@ package struct LedgerState: Sendable {
 
 extension Duration {
   /// In whole microseconds; negative durations are zero.
-  fileprivate var microseconds: UInt64 { UInt64(max(0, nanoseconds / 1000)) }
+  var microseconds: UInt64 { UInt64(max(0, nanoseconds / 1000)) }
 }

@@ -182,7 +182,9 @@ package final class MemoryLedger {
       return .done
     }
     schedule(.replication(request, clock: clock), at: now + replicationDelay)
-    return state.execute(request, clock: clock)
+    let answer = state.execute(request, clock: clock)
+    if RegistryNotice.follows(request, answer) { publish(RegistryNotice.bytes, on: .all) }
+    return answer
   }
 
   private func publish(_ content: [UInt8], on channel: LedgerChannel) {

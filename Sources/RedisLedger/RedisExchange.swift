@@ -102,6 +102,8 @@ package struct RedisExchange {
     case .jobs(.renew(let id, let node)): return script(.renewJob, ["\(node)", patience, id])
     case .jobs(.finish(let id)): return script(.finishJob, [id])
     case .rooms(let cursor): return script(.rooms, [cursor ?? "0"])
+    case .find(let room): return script(.find, [room])
+    case .registry(let request): return self.registry(request)
     }
   }
 
@@ -118,8 +120,8 @@ package struct RedisExchange {
   private static var orphan: String { "\(LedgerTimes.orphan.milliseconds)" }
   private static var patience: String { "\(LedgerTimes.jobPatience.milliseconds)" }
 
-  private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
-  private static func script(_ script: RedisScript, _ words: [String]) -> Command { .script(script, words.map(bytes)) }
+  static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+  static func script(_ script: RedisScript, _ words: [String]) -> Command { .script(script, words.map(bytes)) }
 
   private static func script(_ script: RedisScript, _ words: [String], _ content: [UInt8], _ last: String) -> Command {
     .script(script, words.map(bytes) + [content, bytes(last)])
@@ -155,6 +157,11 @@ package struct RedisExchange {
     case "behind": return .behind(last: try Self.order(values.first))
     case "page": return .page(try Self.page(values))
     case "rooms": return try Self.rooms(values)
+    case "found":
+      guard let isAlive = values.last?.number else { return .found(nil, isAlive: false) }
+      return .found(try Self.place(Array(values)), isAlive: isAlive == 1)
+    case "value", "written", "unchanged", "conflict", "values", "count", "changes", "removed":
+      return .registry(try Self.registry(word, Array(values)))
     case "jobs": return .jobs(try Self.jobs(Array(values)))
     default: throw Unreadable()
     }
@@ -168,7 +175,7 @@ package struct RedisExchange {
     }
   }
 
-  private static func order(_ reply: RedisReply?) throws(Unreadable) -> UInt64 {
+  static func order(_ reply: RedisReply?) throws(Unreadable) -> UInt64 {
     guard let number = reply?.number, let order = UInt64(exactly: number) else { throw Unreadable() }
     return order
   }

@@ -10,6 +10,10 @@ import CKoineOpenSSL
 /// | `k:nodes` | set | nodes that have registered; those without a key are dead |
 /// | `k:room:<room>` | hash | `home`, `term`, `count` of terms, `last`: the last order of the log |
 /// | `k:log:<room>` | stream | entries with the ids `<order>-0`: `t` (milliseconds of Redis' clock) and `d` |
+/// | `k:value:<key>` | hash | a value of the registry: `v`, its version `n`, its expiry `x` (milliseconds), if it has one |
+/// | `k:values`, `k:expiries` | sorted sets | keys of the registry in their order; those that expire, by time |
+/// | `k:changes`, `k:deletions` | sorted sets | watched keys by the version of their newest change; those without a value, by time |
+/// | `k:version` | string | the newest version of the registry |
 /// | `k:jobs`, `k:jobs:due`, `k:jobs:owner` | hash, sorted set, hash | contents of jobs; when another node may take them; their nodes |
 ///
 /// `last` is a field and not the stream's last id, because a term's numbers begin above the last entry, and because entries are
@@ -20,7 +24,7 @@ package struct RedisScript: Hashable, Sendable {
   /// In hexadecimal digits.
   package let digest: String
 
-  private init(_ name: String, _ source: String) {
+  init(_ name: String, _ source: String) {
     (self.name, self.source, digest) = (name, source, Self.sha1(of: source))
   }
 
@@ -42,8 +46,8 @@ package struct RedisScript: Hashable, Sendable {
   }
 
   package static let all = [
-    register, unregister, evict, nodes, place, handOver, append, read, close, rooms, addJob, takeJob, renewJob,
-    finishJob,
+    register, unregister, evict, nodes, place, handOver, append, read, close, rooms, find, addJob, takeJob, renewJob,
+    finishJob, getValue, putValue, deleteValue, listValues, countValues, changedValues, removeExpired,
   ]
 
   // MARK: Nodes
@@ -234,6 +238,15 @@ package struct RedisScript: Hashable, Sendable {
       end
     end
     return found
+    """)
+
+  /// ARGV: room.
+  static let find = RedisScript(
+    "find",
+    """
+    local place = redis.call('HMGET', 'k:room:'..ARGV[1], 'home', 'term')
+    if not place[1] or not place[2] then return {'found'} end
+    return {'found', place[1], place[2], redis.call('EXISTS', 'k:node:'..place[1])}
     """)
 
   // MARK: Jobs

@@ -7,6 +7,7 @@ import KoineSignaling
 //     {"command": "remove", "room": "tea", "participant": "ana", "ending": "expired"}
 //     {"command": "close", "room": "tea"}                                                   {"command": "closeAll"}
 //     {"command": "grant", "room": "tea", "participant": "ana", "allow": ["camera"], "deny": ["screen", "data"]}
+//                                                                                           and "receive": ["microphone"], "role": TEXT
 //     {"command": "mute", "room": "tea", "participant": "ana", "kind": "microphone"}        or "track": ID
 //     {"command": "record", "room": "tea", "recording": "file", "people": 4, "places": [], "look": []}
 //     {"command": "stopRecording", "room": "tea", "recording": "file"}
@@ -30,7 +31,8 @@ extension RoomCommand: Codable {
   }
 
   fileprivate enum CodingKeys: String, CodingKey {
-    case command, room, participant, ending, allow, deny, track, kind, recording, people, places, look, rooms
+    case command, room, participant, ending, allow, deny, receive, role, track, kind, recording, people, places, look,
+      rooms
   }
 
   /// - Throws: `RoomControlError` of the code `malformed`, or `DecodingError`.
@@ -46,8 +48,10 @@ extension RoomCommand: Codable {
         try fields.name(.participant), room: try fields.name(.room),
         ending: try fields.choiceIfPresent(.ending, of: RemovalReason.self) ?? .removed)
     case .grant:
-      let change = PermissionChange(
+      var change = PermissionChange(
         allowing: try fields.permissions(.allow), denying: try fields.permissions(.deny))
+      change.receive = try fields.kindsIfPresent(.receive)
+      if fields.contains(.role), try !fields.decodeNil(forKey: .role) { change.role = try fields.name(.role) }
       self = .grant(change, try fields.name(.participant), room: try fields.name(.room))
     case .mute:
       let selection: TrackSelection
@@ -81,6 +85,8 @@ extension RoomCommand: Codable {
     case .grant(let change, _, _):
       try fields.encode(change.allowed.map(\.rawValue).sorted(), forKey: .allow)
       try fields.encode(change.denied.map(\.rawValue).sorted(), forKey: .deny)
+      try fields.encodeIfPresent(change.receive.map { $0.map(\.rawValue).sorted() }, forKey: .receive)
+      try fields.encodeIfPresent(change.role, forKey: .role)
     case .mute(.track(let track), _, _): try fields.encode(track, forKey: .track)
     case .mute(.kind(let kind), _, _): try fields.encode(kind, forKey: .kind)
     case .startRecording(let order, _):
@@ -160,6 +166,19 @@ extension KeyedDecodingContainer {
       permissions.insert(permission)
     }
     return permissions
+  }
+
+  fileprivate func kindsIfPresent(_ key: Key) throws -> Set<Track.Kind>? {
+    guard contains(key), try !decodeNil(forKey: key) else { return nil }
+    var kinds: Set<Track.Kind> = []
+    try texts(key, limit: Track.Kind.allCases.count) { text in
+      guard let kind = Track.Kind(rawValue: text) else {
+        let known = Track.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+        throw RoomControlError(.malformed, "“\(key.stringValue)” has an entry that is none of \(known)")
+      }
+      kinds.insert(kind)
+    }
+    return kinds
   }
 
   fileprivate func recordingKind(_ key: Key) throws -> RecordingOrder.Kind {

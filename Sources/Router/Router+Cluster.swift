@@ -106,6 +106,13 @@ extension Router {
     ) { $1 }
   }
 
+  /// The name of a room behind links, and whether this node has it: participants, or such that wait to enter.
+  package func place(of asked: String) -> (name: String, isHere: Bool) {
+    let name = rooms.name(of: asked)
+    let isHome = cluster?.node.isServing(name) ?? true
+    return (name, isHome && (rooms[name] != nil || !lobby.knocks(at: name).isEmpty))
+  }
+
   // MARK: Joins
 
   /// - Parameter isTrusted: whether the participant may enter without being admitted: what others say of the room's numbers does not

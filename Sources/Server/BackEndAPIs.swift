@@ -66,27 +66,50 @@ final class ServedAPIs: Sendable {
   let apis: VendorAPIs
   let events: EventDelivery
   private let file: FileRegistry?
+  private let cluster: ClusterKeys?
   private let timer = Lock<RepeatedTask?>(nil)
 
+  /// - Parameters:
+  ///   - shared: the registry of the cluster; it is read when the ledger is connected.
+  ///   - homes: where the rooms of the cluster are.
   /// - Throws: `ServerError` if credentials or the registry cannot be read.
-  init(_ configuration: BackEndAPIs, logger: Logger, execute: @escaping RoomExecution) async throws {
+  init(
+    _ configuration: BackEndAPIs, shared: LedgerRegistry?, homes: RoomHomes?, logger: Logger,
+    execute: @escaping RoomExecution
+  ) async throws {
     let clock: @Sendable () -> APITime = {
       APITime(milliseconds: Int64(NumericDate.ofSystemClock().seconds * 1_000))
+    }
+    if shared != nil, configuration.registry != nil {
+      throw ServerError(description: "the registry of a cluster is in its ledger, not in a file")
     }
     do throws(RegistryFileError) {
       file = try configuration.registry.map { path throws(RegistryFileError) in
         try FileRegistry(path: path, clock: clock)
       }
     } catch { throw ServerError(description: "no registry: \(error)") }
+    let store: any RegistryStore
+    if let shared {
+      store = shared
+    } else if let file {
+      store = file
+    } else {
+      store = MemoryRegistry(clock: clock)
+    }
+    cluster = shared.map(ClusterKeys.init)
     var apiConfiguration = VendorAPIs.Configuration(
-      store: file ?? MemoryRegistry(clock: clock), access: try Self.access(configuration.access),
+      store: store, access: try Self.access(configuration.access),
       keys: try APITokenKeys(of: configuration.keys),
       clock: clock, execute: execute)
     apiConfiguration.settings.publicAuthority = configuration.publicAuthority
     apiConfiguration.log = { logger.notice("\($0)") }
     events = try Self.events(configuration, logger)
-    apiConfiguration.events = events.output
+    (apiConfiguration.events, apiConfiguration.homes) = (events.output, homes)
     apis = VendorAPIs(apiConfiguration)
+    if shared != nil {
+      apis.hold()
+      return
+    }
     do throws(RegistryError) { try await apis.load() } catch { throw ServerError(description: "no registry: \(error)") }
   }
 
@@ -125,8 +148,24 @@ final class ServedAPIs: Sendable {
   /// Other credentials for requests, and other keys for tokens, from now on.
   func renew(_ configuration: BackEndAPIs) throws {
     let access = try Self.access(configuration.access)
-    try apis.renewKeys(of: configuration.keys)
+    try apis.renewKeys(of: cluster?.keys(beside: configuration.keys) ?? configuration.keys)
     apis.setAccess(access)
+  }
+
+  /// In a cluster, signs by keys that all nodes have, and answers requests from then on. Returns at once.
+  /// - Parameter ownKey: gets the key of the passes of the server's own services.
+  func agreeOnKeys(_ configuration: BackEndAPIs, ownKey: @escaping @Sendable (SigningKey) -> Void) {
+    guard let cluster else { return }
+    Task { [apis] in
+      do {
+        guard let keys = try await cluster.agree(beside: configuration.keys) else { return }
+        try apis.renewKeys(of: keys)
+        ownKey(try ClusterKeys.ownKey(of: keys))
+        apis.release()
+      } catch {
+        apis.log("the keys of the cluster cannot be used: \(error)")
+      }
+    }
   }
 
   /// Has the APIs do what is due, every second until `stop`.
@@ -143,6 +182,7 @@ final class ServedAPIs: Sendable {
   /// Called when no request is answered any more.
   func stop() async {
     timer.withLock { $0 }?.cancel()
+    cluster?.stop()
     await apis.settle()
     await events.stop()
     await file?.close()

@@ -2,8 +2,10 @@ import KoineBase
 import KoineRouter
 import KoineSignaling
 import KoineSignalingHost
+import KoineVendorAPIs
 
-// Messages on their way to the router: in order, and those that need a check by way of the checker's thread.
+// Messages on their way to the router: in order, and those that need a check by way of the checker's thread. In a cluster the checks of
+// credentials follow the registry as it is when they begin.
 
 extension RouterHost {
   /// From any thread.
@@ -25,13 +27,40 @@ extension RouterHost {
   private func startCheck(_ message: IncomingMessage, on line: ConnectionID, at now: Tick) {
     guard let client = lines[line], !client.isClosing else { return }
     guard let check = check(for: message, on: line) else { return handle(message, Check.Result(), on: line, at: now) }
+    if check.costs, let failure = refusal(of: check, on: line, at: now) {
+      return handle(message, check.refused(failure), on: line, at: now)
+    }
+    guard let registry = ownLedger?.registry, check.question != nil else {
+      return run(check, of: message, on: line, at: now)
+    }
+    lines[line]?.beginCheck()
+    registry.refresh { [self] _ in
+      // While the ledger is away, what is known decides: nothing changes there meanwhile.
+      let failure = registry.hasRead ? nil : Failure(.unavailable, "the registry of the cluster is not known yet")
+      let goOn: @Sendable () -> Void = { [self] in go(on: check, failure, message, line) }
+      if let apis { apis.followLinks(then: goOn) } else { goOn() }
+    }
+  }
+
+  /// From any thread.
+  private func go(on check: Check, _ failure: Failure?, _ message: IncomingMessage, _ line: ConnectionID) {
+    post { [self] in
+      if let failure {
+        finish(message, check.refused(failure), on: line, at: now)
+      } else {
+        run(check, of: message, on: line, at: now)
+      }
+      endTurn(at: now)
+      restIfStopped()
+    }
+  }
+
+  private func run(_ check: Check, of message: IncomingMessage, on line: ConnectionID, at now: Tick) {
+    guard let client = lines[line], !client.isClosing else { return }
     guard check.costs else {
       let result = check.run(authorization)
       countCredential(result, on: line)
       return handle(message, result, on: line, at: now)
-    }
-    if let failure = refusal(of: check, on: line, at: now) {
-      return handle(message, check.refused(failure), on: line, at: now)
     }
     let isQueued = checker.submit(to: client.pass?.isInside == true ? .participants : check.queue) { [self] in
       let result = check.run(authorization)

@@ -3,6 +3,7 @@ import KoineJSONCodec
 import KoineLedger
 import KoineRouter
 import KoineSignalingHost
+import KoineVendorAPIs
 import Logging
 
 // The node: carries the router's requests to the ledger, and the ledger's events to the router.
@@ -11,10 +12,17 @@ extension RouterHost {
   /// On the network loop, with a new router.
   func joinCluster() {
     guard let cluster = configuration.cluster else { return }
-    ledger = cluster.connect(cluster.record.id) { [weak self] event in
-      self?.post { [weak self] in self?.take(event) }
-    }
+    let made = cluster.connect(cluster.record.id) { [weak self] event in self?.receive(event) }
+    ledger = made
+    ownLedger?.use(made.ledger)
     loadMeter = LoadMeter(at: now)
+  }
+
+  /// On the ledger's thread.
+  private func receive(_ event: LedgerEvent) {
+    if ownLedger?.take(event) == true { return }
+    if case .message(_, let bytes) = event, commands?.take(bytes) == true { return }
+    post { [weak self] in self?.take(event) }
   }
 
   private func take(_ event: LedgerEvent) {
@@ -68,6 +76,7 @@ extension RouterHost {
     guard let deadline = loadMeter?.deadline, deadline <= now, let load = loadMeter?.measure(at: now) else { return }
     guard let router = signaling?.router else { return }
     router.setLoad(load, at: now)
+    readiness.withLock { $0.knowsRegistry = ownLedger?.registry.hasRead ?? true }
     let addresses = router.clusterStatistics?.addresses ?? []
     let origins = Set(addresses.map(Self.origin))
     nodes.withLock { $0 = (addresses, origins) }
@@ -129,6 +138,7 @@ extension RouterHost {
 
   /// On the network loop.
   func closeLedger() {
+    ownLedger?.use(nil)
     ledger?.close()
     (ledger, loadMeter) = (nil, nil)
   }

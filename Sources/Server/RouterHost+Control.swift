@@ -1,13 +1,52 @@
 import KoineBase
+import KoineLedger
 import KoineRouter
 import KoineSignalingHost
+import KoineVendorAPIs
 import Logging
 
 // Commands from outside the rooms, on their way to the router.
 
 extension RouterHost {
-  /// From any thread.
+  /// From any thread. In a cluster, carries the command to the room's home.
   func execute(_ request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> {
+    guard let commands else { return await executeHere(request) }
+    return await commands.execute(request)
+  }
+
+  /// What the commands to other nodes need; nil: the server has all rooms.
+  func nodeCommands() -> NodeCommands? {
+    guard let ownLedger, let cluster = configuration.cluster else { return nil }
+    let registry = ownLedger.registry
+    return NodeCommands(
+      NodeCommands.Node(
+        id: cluster.record.id, ask: { await ownLedger.ask($0) }, version: { registry.newestVersion.number },
+        refresh: { version in
+          await withCheckedContinuation { done in
+            registry.refresh(to: RegistryVersion(number: version)) { done.resume(returning: $0 == nil) }
+          }
+        },
+        locate: { [weak self] name in
+          await withCheckedContinuation { done in
+            guard let self else { return done.resume(returning: (name, true)) }
+            self.post { done.resume(returning: self.signaling?.router.place(of: name) ?? (name, true)) }
+          }
+        },
+        execute: { [weak self] request in
+          guard let self else { return .failure(RoomControlError(.unavailable, "the server stops")) }
+          return await executeHere(request)
+        },
+        answer: { [weak self] in await self?.apis?.answer($0) }))
+  }
+
+  /// nil: all rooms are here.
+  var roomHomes: RoomHomes? {
+    commands.map { commands in
+      RoomHomes(isElsewhere: { await commands.isElsewhere($0) }, answer: { await commands.answer($0, room: $1) })
+    }
+  }
+
+  private func executeHere(_ request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> {
     await withCheckedContinuation { done in
       post { [self] in
         guard let router = signaling?.router else {

@@ -27,9 +27,9 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private let currentAuthorization: Lock<Authorization>
   private let access: Lock<ServerConfiguration.Access>
   /// The vendors' HTTP APIs. Set before `start`.
-  private var apis: VendorAPIs?
+  private(set) var apis: VendorAPIs?
   /// Signs the passes of the server's own services, which are admitted in addition to the clients of `Access`.
-  private let ownKey: SigningKey?
+  private let ownKey: Lock<SigningKey?>
   private(set) var signaling: SignalingHost?
   var lines: [ConnectionID: ClientLine] = [:]
   /// Closed at the end of the turn, when their last messages have been sent.
@@ -43,6 +43,9 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private var idleMemory = IdleMemory()
   private let resumeGrace: Duration
   private let nextConnection = Lock(0)
+  /// In a cluster.
+  let ownLedger: ServerLedger?
+  private(set) var commands: NodeCommands?
   /// In a cluster. Changed by `RouterHost+Cluster`.
   var ledger: ServerCluster.Connection?
   var loadMeter: LoadMeter?
@@ -62,11 +65,13 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     self.configuration = configuration
     self.resumeGrace = resumeGrace
     logger = configuration.logger
+    ownLedger = configuration.cluster.map { _ in ServerLedger() }
     // With a name, so that a pass of the server's own is checked by this key alone, and a token that names no key is not.
     let ownKey = try? SigningKey(generating: .p256, id: "koine.server")
-    self.ownKey = ownKey
+    self.ownKey = Lock(ownKey)
     access = Lock(configuration.access)
     currentAuthorization = Lock(Authorization(configuration.access, ownKey, nil))
+    commands = nodeCommands()
   }
 
   /// Media is taken from these only, without ports; nil: from everywhere. (Binding to the loopback device would not do: the
@@ -138,7 +143,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   /// From any thread.
   func pass(for room: String, name: String) throws -> String {
-    guard let ownKey else { throw ServerError(description: "no key could be made") }
+    guard let ownKey = ownKey.withLock({ $0 }) else { throw ServerError(description: "no key could be made") }
     let now = NumericDate.ofSystemClock()
     return try KoineToken(
       room: room, name: name, rights: [.subscribe, .hidden], issued: now, expires: now + 10 * 365 * 86_400
@@ -207,7 +212,15 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     renewAuthorization()
   }
 
-  private func renewAuthorization() { authorization = Authorization(access.withLock { $0 }, ownKey, apis) }
+  private func renewAuthorization() {
+    authorization = Authorization(access.withLock { $0 }, ownKey.withLock { $0 }, apis)
+  }
+
+  /// Signs passes by another key from now on. From any thread.
+  func use(ownKey key: SigningKey) {
+    ownKey.withLock { $0 = key }
+    renewAuthorization()
+  }
 
   /// Has joins follow what the APIs know. Called before `start`.
   func use(_ apis: VendorAPIs) {

@@ -63,12 +63,17 @@ public final class Server: Sendable {
     var configuration = configuration
     var served: ServedAPIs?
     if let backEndAPIs = configuration.backEndAPIs {
-      let made = try await ServedAPIs(backEndAPIs, logger: configuration.logger) { await host.execute($0) }
+      let made = try await ServedAPIs(
+        backEndAPIs, shared: host.ownLedger?.registry, homes: host.roomHomes, logger: configuration.logger
+      ) { await host.execute($0) }
       host.use(made.apis)
       configuration.apis = made.apis
       served = made
     }
     let addresses = try await host.start()
+    if let backEndAPIs = configuration.backEndAPIs {
+      served?.agreeOnKeys(backEndAPIs) { host.use(ownKey: $0) }
+    }
     await served?.apis.restoreLinks()
     let execute: ControlSocket.Execution = { [served] request in await Self.execute(request, host, served) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: signalingLoops)

@@ -65,11 +65,13 @@ struct Readiness: Sendable {
 
   var lastAnswer: Tick?
   var isDraining = false
+  var knowsRegistry = false
 
   /// - Returns: why the node is not ready; nil if it is.
   func obstacle(at now: Tick) -> String? {
     if isDraining { return "draining" }
     guard let lastAnswer else { return "the ledger has not answered yet" }
+    if !knowsRegistry { return "the registry has not been read yet" }
     let silence = now - lastAnswer
     return silence <= Self.patience
       ? nil : "the ledger has not answered for \(Int(silence.inSeconds)) s: rooms go on, joins to new rooms wait"

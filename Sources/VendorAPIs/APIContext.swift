@@ -12,6 +12,7 @@ struct APIContext: Sendable {
   let settings: APISettings
   let clock: @Sendable () -> APITime
   let events: EventOutput
+  let homes: RoomHomes?
   private let execute: RoomExecution
   private let log: @Sendable (String) -> Void
 
@@ -21,7 +22,7 @@ struct APIContext: Sendable {
     currentKeys = Lock(configuration.keys)
     (settings, clock) = (configuration.settings, configuration.clock)
     identifiers = IdentifierMaker(random: configuration.random)
-    events = configuration.events
+    (events, homes) = (configuration.events, configuration.homes)
     (execute, log) = (configuration.execute, configuration.log)
   }
 
@@ -48,14 +49,29 @@ struct APIContext: Sendable {
   func execute(
     _ command: RoomCommand, for subject: String, reason: String? = nil
   ) async -> Result<RoomAnswer, RoomControlError> {
-    await execute(RoomRequest(command, by: CommandOrigin(.vendorAPI, subject), reason: reason))
+    await execute(request: RoomRequest(command, by: CommandOrigin(.vendorAPI, subject), reason: reason))
   }
 
   /// Carries out a command of `RoomControl` as it is.
-  func execute(request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> { await execute(request) }
+  func execute(request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> {
+    let result = await execute(request)
+    if case .failure(let error) = result, error.code == .unavailable { CommandOutcome.current?.noteUnavailable() }
+    return result
+  }
 
   /// Writes a line to the server's log. It must contain no secret.
   func log(_ text: String) { log(text) as Void }
+}
+
+/// Whether commands of the request that is being answered could not reach their room. An operation does not look at the results of
+/// its commands, because what it means stands in the registry; but its caller must know that the room has not followed.
+final class CommandOutcome: Sendable {
+  @TaskLocal static var current: CommandOutcome?
+
+  private let state = Lock(false)
+
+  var isUnavailable: Bool { state.withLock { $0 } }
+  func noteUnavailable() { state.withLock { $0 = true } }
 }
 
 /// Carries out a command of `RoomControl`.

@@ -79,6 +79,14 @@ package struct APIResponse: Sendable {
   package func header(_ name: String) -> String? {
     headers.first { HeaderName.isSame($0.name, name) }?.value
   }
+
+  /// What the request needs does not answer; the same request may succeed later.
+  /// - Parameter message: text without quotation marks.
+  package static func unavailable(_ message: String) -> APIResponse {
+    APIResponse(
+      status: 503, headers: [("Content-Type", "application/json"), ("Retry-After", "1")],
+      body: Array(#"{"message":"\#(message)"}"#.utf8))
+  }
 }
 
 /// Names of headers, which are ASCII in any case of letters (RFC 9110 section 5.1).

@@ -21,6 +21,8 @@ package final class VendorAPIs: APIService {
     package var execute: RoomExecution
     /// Gets lines for the server's log.
     package var log: @Sendable (String) -> Void = { _ in }
+    /// Where rooms are; nil: all are here.
+    package var homes: RoomHomes?
     /// Gets the events for apps' back ends.
     package var events = EventOutput.none
 
@@ -39,6 +41,7 @@ package final class VendorAPIs: APIService {
   private let context: APIContext
   private let services: [any VendorService]
   private let linkAPI: LinkAPI
+  private let isHeld = Lock(false)
   private let keysChanged = Lock<(@Sendable () -> Void)?>(nil)
   private let events: RoomEventQueue
   private let webhooks: VideoSDKWebhooks
@@ -69,7 +72,7 @@ package final class VendorAPIs: APIService {
     let links = linkAPI.links
     rules.observeEnds { name in links.roomEnded(name) }
     // The services hold the store, which must not hold them.
-    configuration.store.observe { [weak self] change in self?.apply(change) }
+    configuration.store.observe(services.flatMap(\.prefixesOfRules)) { [weak self] change in self?.apply(change) }
   }
 
   private func apply(_ change: RegistryChange) {
@@ -100,6 +103,14 @@ package final class VendorAPIs: APIService {
     for service in services { service.accessChanged(new) }
   }
 
+  /// Answers requests with 503 until `release`: the registry and its keys are not known yet.
+  package func hold() { isHeld.withLock { $0 = true } }
+
+  package func release() { isHeld.withLock { $0 = false } }
+
+  /// Writes a line to the server's log. It must contain no secret.
+  package func log(_ text: String) { context.log(text) }
+
   /// Signs further tokens by the first private key of a set. Tokens of the set's other keys stay valid, and those of keys that it
   /// does not have any more are refused.
   /// - Throws: `TokenError` if the cryptographic library fails. The former keys then stay in use.
@@ -125,6 +136,15 @@ package final class VendorAPIs: APIService {
   /// Links the rooms that the registry says. Its owner calls it once after `load`, when commands are carried out and before
   /// participants can join.
   package func restoreLinks() async { await linkAPI.reconcile() }
+
+  /// Has the rooms follow links that another node has made or removed, then calls `body`, at once if there are none.
+  package func followLinks(then body: @escaping @Sendable () -> Void) {
+    guard linkAPI.isBehind else { return body() }
+    Task {
+      await linkAPI.reconcile()
+      body()
+    }
+  }
 
   /// An event in the rooms. Any thread may call it; events are handled one after the other, in the order of the calls.
   package func observe(_ event: RoomEvent) { events.add(event, at: context.clock()) }
@@ -218,11 +238,33 @@ package final class VendorAPIs: APIService {
   }
 
   package func answer(_ request: APIRequest) async -> APIResponse {
+    if isHeld.withLock({ $0 }) { return .unavailable("the registry of the cluster is not known yet") }
     if let answer = await webhooks.answer(request) { return answer }
     guard let service = services.first(where: { $0.owns(method: request.method, target: request.target) }) else {
       return APIResponse(status: 404)
     }
-    return await service.answer(request, access: access.withLock { $0 })
+    let outcome = CommandOutcome()
+    let response = await CommandOutcome.$current.withValue(outcome) {
+      await service.answer(request, access: access.withLock { $0 })
+    }
+    // What the registry says is done; the request's repetition does the rest.
+    guard outcome.isUnavailable, response.status < 500 else { return response }
+    return .unavailable("the node that has the room does not answer")
+  }
+}
+
+/// Where the rooms of a cluster are. What only a room's home knows, as who is in it, the home answers.
+package struct RoomHomes: Sendable {
+  /// Whether another living node is the home of a room.
+  package var isElsewhere: @Sendable (_ room: String) async -> Bool
+  /// Has the home answer a request; nil: the room is here, or nowhere.
+  package var answer: @Sendable (_ request: APIRequest, _ room: String) async -> APIResponse?
+
+  package init(
+    isElsewhere: @escaping @Sendable (_ room: String) async -> Bool,
+    answer: @escaping @Sendable (_ request: APIRequest, _ room: String) async -> APIResponse?
+  ) {
+    (self.isElsewhere, self.answer) = (isElsewhere, answer)
   }
 }
 

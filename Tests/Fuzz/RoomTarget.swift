@@ -237,8 +237,10 @@ private final class RoomWorld {
 /// What one client has been told of its room.
 private struct RoomView {
   private var tracks: [String: Set<String>] = [:]
+  private let own: String
 
   init(_ joined: Joined) {
+    own = joined.local.id
     for participant in joined.participants { tracks[participant.id] = Set(participant.tracks.map(\.id.track)) }
   }
 
@@ -256,6 +258,8 @@ private struct RoomView {
       for track in new {
         require(tracks[id, default: []].insert(track.id.track).inserted, "\(track.id) is published once")
       }
+    // Of its own tracks it is told only what a command from outside withdraws.
+    case .withdrawn(own, _): break
     case .withdrawn(let id, let gone):
       for track in gone { require(tracks[id, default: []].remove(track) != nil, "\(track) was published") }
     default: break

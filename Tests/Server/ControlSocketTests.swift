@@ -292,10 +292,13 @@ private final class CommandLog: LogHandler, Sendable {
   }
 
   @Test func commandsAreReadBack() throws {
+    var presenter = PermissionChange(publishing: [.camera], receiving: [.screen, .microphone])
+    presenter.role = "presenter"
     let commands: [RoomCommand] = [
       .listRooms, .closeAllRooms, .describe(room: "tea"), .close(room: "tea"), .remove("ana", room: "tea"),
       .remove("ana", room: "tea", ending: .expired),
       .grant(PermissionChange(allowing: [.camera, .data], denying: [.admit]), "ana", room: "tea"),
+      .grant(presenter, "ana", room: "tea"),
       .mute(.track("cam"), "ana", room: "tea"), .mute(.kind(.screenSound), "ana", room: "tea"),
       .startRecording(RecordingOrder(.livestream, people: 7, places: ["rtmp://a/b", "rtmp://c"]), room: "tea"),
       .startRecording(RecordingOrder(look: ["layout=grid", "audio"]), room: "tea"),

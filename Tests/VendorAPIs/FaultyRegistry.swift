@@ -80,5 +80,7 @@ final class FaultyRegistry: RegistryStore {
     try await call { () throws(RegistryError) in try await inner.list(prefix: prefix, after: key, limit: limit) }
   }
 
-  func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void) { inner.observe(observer) }
+  func observe(_ prefixes: [String], _ observer: @escaping @Sendable (RegistryChange) -> Void) {
+    inner.observe(prefixes, observer)
+  }
 }

@@ -341,7 +341,9 @@ import Testing
     func list(prefix: String, after key: String?, limit: Int) async throws(RegistryError) -> [RegistryEntry] {
       try await inner.list(prefix: prefix, after: key, limit: limit)
     }
-    func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void) { inner.observe(observer) }
+    func observe(_ prefixes: [String], _ observer: @escaping @Sendable (RegistryChange) -> Void) {
+      inner.observe(prefixes, observer)
+    }
   }
 
   private func names(_ numbers: Range<Int>) -> String { numbers.map { "\"r\($0)\"" }.joined(separator: ",") }
@@ -377,7 +379,7 @@ import Testing
       store: store, access: .open, keys: try .makeTemporary(), clock: clock,
       execute: { [rooms] in rooms.execute($0) })
     let api = LinkAPI(APIContext(configuration, rules: AdmissionRules(clock: clock)))
-    store.observe { api.apply($0, to: AdmissionRules(clock: { APITime(milliseconds: 0) })) }
+    store.observe(api.prefixesOfRules) { api.apply($0, to: AdmissionRules(clock: { APITime(milliseconds: 0) })) }
     let request = RoomRequest(.unlink(["stage"]), by: CommandOrigin(.commandLine, "ana"))
     #expect(await api.link(["tea", "stage", "meeting"], request) == .success("tea"))
     advance(seconds: 2 * Self.day)

@@ -7,7 +7,7 @@ import Testing
 
 /// The rules of a registry's store, for each implementation.
 @Suite struct RegistryTests {
-  enum Kind: String, CaseIterable, Sendable { case memory, file }
+  enum Kind: String, CaseIterable, Sendable { case memory, file, ledger }
 
   private let time = Lock(APITime(iso8601: "2026-11-25T10:00:00Z")!)
   private let path = FileManager.default.temporaryDirectory.appendingPathComponent("registry-\(UUID()).jsonl").path
@@ -17,6 +17,7 @@ import Testing
     return switch kind {
     case .memory: MemoryRegistry { time.withLock { $0 } }
     case .file: try FileRegistry(path: path) { time.withLock { $0 } }
+    case .ledger: SharedLedger { time.withLock { $0 } }.registry()
     }
   }
 
@@ -88,7 +89,7 @@ import Testing
   {
     let store = try #require(try open(.file) as? FileRegistry)
     let changes = Lock<[RegistryChange]>([])
-    store.observe { change in changes.withLock { $0.append(change) } }
+    store.observe([""]) { change in changes.withLock { $0.append(change) } }
     let expiry = time.withLock { $0 }.adding(seconds: 10)
     let version = try await store.put("a", bytes("1"), ifVersion: nil, expiry: expiry)
     time.withLock { $0 = $0.adding(seconds: 10) }
@@ -118,7 +119,7 @@ import Testing
   @Test(arguments: Kind.allCases) func changesAreReportedBeforeTheyAreAnswered(kind: Kind) async throws {
     let store = try open(kind)
     let reports = Lock<[RegistryChange]>([])
-    store.observe { change in reports.withLock { $0.append(change) } }
+    store.observe([""]) { change in reports.withLock { $0.append(change) } }
     let version = try await store.put("a", bytes("1"), ifVersion: nil, expiry: nil)
     #expect(reports.withLock { $0.map(\.version) } == [version])
     try await store.delete("a", ifVersion: version)

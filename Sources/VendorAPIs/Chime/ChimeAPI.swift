@@ -216,6 +216,11 @@ struct ChimeAPI: VendorService {
       guard let meeting = try? await context.registry.read(ChimeMeeting.self, ChimeMeeting.key(id))?.value,
         !meeting.hasEnded
       else { continue }
+      // Its participants may be at another node.
+      if await context.homes?.isElsewhere(id) == true {
+        watch.postpone(id, at: context.clock())
+        continue
+      }
       try? await end(meeting, subject: "koine: the meeting's time is over")
     }
   }
@@ -251,6 +256,9 @@ final class ChimeMeetingWatch: Sendable {
   }
 
   func remove(_ id: String) { meetings.withLock { $0[id] = nil } }
+
+  /// The room's home sees when it is empty.
+  func postpone(_ id: String, at now: APITime) { meetings.withLock { $0[id]?.emptySince = now } }
 
   func observe(_ event: RoomEvent, at now: APITime) {
     meetings.withLock { meetings in

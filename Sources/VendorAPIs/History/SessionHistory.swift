@@ -10,6 +10,16 @@ struct RoomSessions: Codable, Sendable, Equatable {
   var sessions: [Session] = []
 }
 
+/// The session of a room that is on.
+enum LiveSession: Sendable {
+  case none
+  case known(String)
+  /// The room is at another node of the cluster: the newest one, if it is open.
+  case newest
+
+  init(_ session: String?) { self = session.map(Self.known) ?? .none }
+}
+
 /// A participant of one session in the registry, with what it has done there.
 protocol SessionVisit: Codable, Sendable {
   /// When the participant last did something; nil: nothing is known.
@@ -149,18 +159,22 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
   // MARK: Reading
 
   /// The sessions of a room that are kept, oldest first, all but the one that is on with an end.
-  /// - Parameter live: the session that is on; nil: none is.
-  func sessions(of place: String, live: String?) async throws(RegistryError) -> [RoomSessions.Session] {
+  func sessions(of place: String, live: LiveSession) async throws(RegistryError) -> [RoomSessions.Session] {
     let list = try await context.registry.read(RoomSessions.self, sessionsKey(place))?.value
     return try await complete(list?.sessions ?? [], of: place, live: live)
   }
 
   private func complete(
-    _ list: [RoomSessions.Session], of place: String, live: String?
+    _ list: [RoomSessions.Session], of place: String, live: LiveSession
   ) async throws(RegistryError) -> [RoomSessions.Session] {
     let oldest = context.clock().adding(seconds: -seconds)
     var sessions = list.filter { $0.end.map { $0 > oldest } ?? true }
-    for index in sessions.indices where sessions[index].end == nil && sessions[index].id != live {
+    for index in sessions.indices where sessions[index].end == nil {
+      switch live {
+      case .known(sessions[index].id): continue
+      case .newest where index == sessions.indices.last: continue
+      case .known, .newest, .none: break
+      }
       // A former process has left it open.
       sessions[index].end = try await lastTime(of: sessions[index], in: place)
     }
@@ -169,10 +183,11 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
 
   /// The sessions of all rooms whose places begin with a text, oldest first for each room.
   /// - Parameters:
-  ///   - live: gives the session that is on in a room, by the room's place.
+  ///   - live: which session is on in a room, by the room's place.
   ///   - history: gives the history of a room that keeps less than this one, by the room's place.
   func sessions(
-    ofPlaces beginning: String, live: (_ place: String) -> String?, history: (_ place: String) -> Self? = { _ in nil }
+    ofPlaces beginning: String, live: (_ place: String) async -> LiveSession,
+    history: (_ place: String) -> Self? = { _ in nil }
   ) async throws(RegistryError) -> [(place: String, session: RoomSessions.Session)] {
     var found: [(place: String, session: RoomSessions.Session)] = []
     var last: String?
@@ -182,7 +197,7 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
       for (key, list) in page {
         let place = String(key.dropFirst(sessionsKey("").count))
         let own = history(place) ?? self
-        found += try await own.complete(list.sessions, of: place, live: live(place)).map { (place, $0) }
+        found += try await own.complete(list.sessions, of: place, live: await live(place)).map { (place, $0) }
       }
       last = page.count == 200 ? page.last?.key : nil
     } while last != nil

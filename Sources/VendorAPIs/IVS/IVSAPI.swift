@@ -43,6 +43,10 @@ struct IVSAPI: VendorService {
     "ListParticipantEvents", "ImportPublicKey", "GetPublicKey", "ListPublicKeys", "DeletePublicKey",
   ]
 
+  private static let ofHistory: Set<String> = [
+    "ListStageSessions", "GetStageSession", "ListParticipants", "GetParticipant", "ListParticipantEvents",
+  ]
+
   func owns(method: String, target: String) -> Bool {
     let path = target.prefix { $0 != "?" }
     if path.hasPrefix("/tags/") { return true }
@@ -58,6 +62,7 @@ struct IVSAPI: VendorService {
       let caller = try AWSCaller.authenticate(
         request, for: services, access: access,
         at: request.signatureTime ?? context.clock())
+      if let room = room(of: request), let answer = await context.homes?.answer(request, room) { return answer }
       do throws(AWSError) {
         return .aws(200, try await perform(request, for: caller), requestID: requestID)
       } catch { return failure(error, requestID) }
@@ -65,6 +70,14 @@ struct IVSAPI: VendorService {
       let (status, code, message) = error.response
       return failure(AWSError(status, code, message), requestID)
     }
+  }
+
+  /// The room whose home knows the answer.
+  private func room(of request: APIRequest) -> String? {
+    guard Self.ofHistory.contains(String(request.path.dropFirst())),
+      let arn = (try? decodeBody(IVSHistoryRequest.self, request.body))?.stageArn
+    else { return nil }
+    return arn.split(separator: "/").last.map(String.init)
   }
 
   private func failure(_ error: AWSError, _ requestID: String) -> APIResponse {
@@ -80,7 +93,7 @@ struct IVSAPI: VendorService {
     case "CreateStage": return try await createStage(body(request), request, for: caller)
     case "GetStage":
       let stage = try await stage((try body(request) as IVSARNRequest).arn, "arn", of: caller)
-      return IVSStageAnswer(stage: answer(stage, to: request))
+      return IVSStageAnswer(stage: try await answer(stage, to: request))
     case "ListStages": return try await listStages(body(request), for: caller)
     case "UpdateStage": return try await updateStage(body(request), request, for: caller)
     case "DeleteStage": return try await deleteStage(body(request), for: caller)

@@ -6,9 +6,19 @@ extension IVSAPI {
   /// The stage in the keys of its history.
   func place(of stage: String) -> String { PercentEncoding.encode(stage) }
 
+  /// The session that is on; nil: nobody is on the stage.
+  func activeSession(of stage: String) async throws(AWSError) -> String? {
+    if let session = live.session(of: stage) { return session }
+    guard await context.homes?.isElsewhere(stage) == true else { return nil }
+    let sessions = try await stored { () throws(RegistryError) in
+      try await history.sessions(of: place(of: stage), live: .newest)
+    }
+    return sessions.last.flatMap { $0.end == nil ? $0.id : nil }
+  }
+
   private func sessions(of stage: IVSStage) async throws(AWSError) -> [RoomSessions.Session] {
     try await stored { () throws(RegistryError) in
-      try await history.sessions(of: place(of: stage.id), live: live.session(of: stage.id))
+      try await history.sessions(of: place(of: stage.id), live: .init(live.session(of: stage.id)))
     }
   }
 

@@ -27,9 +27,9 @@ extension IVSAPI {
     return found
   }
 
-  func answer(_ stage: IVSStage, to request: APIRequest) -> IVSStageAnswer.Stage {
+  func answer(_ stage: IVSStage, to request: APIRequest) async throws(AWSError) -> IVSStageAnswer.Stage {
     IVSStageAnswer.Stage(
-      arn: stage.arn, name: stage.name, activeSessionId: live.session(of: stage.id), tags: stage.tags,
+      arn: stage.arn, name: stage.name, activeSessionId: try await activeSession(of: stage.id), tags: stage.tags,
       autoParticipantRecordingConfiguration: stage.recording, endpoints: endpoints(for: request))
   }
 
@@ -58,7 +58,7 @@ extension IVSAPI {
     guard other == nil else { throw Self.unavailable(.conflict) }
     var tokens: [IVSParticipantToken] = []
     for token in wanted { tokens.append(try makeToken(token, for: stage, request)) }
-    return IVSStageAnswer(stage: answer(stage, to: request), participantTokens: tokens)
+    return IVSStageAnswer(stage: try await answer(stage, to: request), participantTokens: tokens)
   }
 
   func listStages(_ page: IVSPage, for caller: AWSCaller) async throws(AWSError) -> IVSStageList {
@@ -78,10 +78,14 @@ extension IVSAPI {
       last = entries.last?.key
     }
     let shown = found.prefix(limit)
+    var stages: [IVSStageList.Summary] = []
+    for stage in shown {
+      stages.append(
+        .init(
+          arn: stage.arn, name: stage.name, activeSessionId: try await activeSession(of: stage.id), tags: stage.tags))
+    }
     return IVSStageList(
-      stages: shown.map {
-        .init(arn: $0.arn, name: $0.name, activeSessionId: live.session(of: $0.id), tags: $0.tags)
-      },
+      stages: stages,
       nextToken: found.count > limit ? shown.last.map { IVSChecks.token($0.id, of: list) } : nil)
   }
 
@@ -98,7 +102,7 @@ extension IVSAPI {
       if let recording = update.autoParticipantRecordingConfiguration { stage.recording = recording.completed }
       return true
     }
-    return IVSStageAnswer(stage: answer(changed ?? stage, to: request))
+    return IVSStageAnswer(stage: try await answer(changed ?? stage, to: request))
   }
 
   /// When no token is valid any more that exists now: tombstones expire then.

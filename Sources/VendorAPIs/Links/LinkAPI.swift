@@ -258,6 +258,9 @@ struct LinkAPI: VendorService {
     }
   }
 
+  /// Whether the rooms have to follow the registry.
+  var isBehind: Bool { !links.steps(at: context.clock()).isEmpty }
+
   private func follow() async {
     for step in links.steps(at: context.clock()) { await follow(step) }
   }

@@ -30,7 +30,7 @@ package final class FileRegistry: RegistryStore {
   private struct State {
     var values: [String: Stored] = [:]
     var keys = SortedKeys()
-    var observers: [@Sendable (RegistryChange) -> Void] = []
+    var observers = RegistryObservers()
     var waiting: [Waiting] = []
     var isWriting = false
   }
@@ -114,8 +114,8 @@ package final class FileRegistry: RegistryStore {
     state.withLock { $0.keys.count(prefix: prefix, limit: limit) }
   }
 
-  package func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void) {
-    state.withLock { $0.observers.append(observer) }
+  package func observe(_ prefixes: [String], _ observer: @escaping @Sendable (RegistryChange) -> Void) {
+    state.withLock { $0.observers.add(prefixes, observer) }
   }
 
   /// In memory; the file loses them when it is written anew.
@@ -136,7 +136,7 @@ package final class FileRegistry: RegistryStore {
     }
     for (key, stored) in expired {
       let change = RegistryChange(key: key, value: nil, version: RegistryVersion(number: stored.version.number + 1))
-      for observer in observers { observer(change) }
+      for observer in observers.of(key) { observer(change) }
     }
   }
 
@@ -229,7 +229,7 @@ package final class FileRegistry: RegistryStore {
     }
     for (change, version) in changes {
       let report = RegistryChange(key: change.key, value: change.value, version: version)
-      for observer in observers { observer(report) }
+      for observer in observers.of(change.key) { observer(report) }
     }
   }
 

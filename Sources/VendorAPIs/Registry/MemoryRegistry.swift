@@ -14,7 +14,7 @@ package final class MemoryRegistry: RegistryStore {
     /// All keys in order: lists begin anywhere.
     var keys = SortedKeys()
     var version: UInt64 = 0
-    var observers: [@Sendable (RegistryChange) -> Void] = []
+    var observers = RegistryObservers()
 
     mutating func makeVersion() -> RegistryVersion {
       version += 1
@@ -94,12 +94,12 @@ package final class MemoryRegistry: RegistryStore {
     state.withLock { $0.keys.count(prefix: prefix, limit: limit) }
   }
 
-  package func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void) {
-    state.withLock { $0.observers.append(observer) }
+  package func observe(_ prefixes: [String], _ observer: @escaping @Sendable (RegistryChange) -> Void) {
+    state.withLock { $0.observers.add(prefixes, observer) }
   }
 
   private func report(_ change: RegistryChange) {
-    for observer in state.withLock({ $0.observers }) { observer(change) }
+    for observer in state.withLock({ $0.observers.of(change.key) }) { observer(change) }
   }
 
   package func removeExpired() {

@@ -30,9 +30,12 @@ package protocol RegistryStore: Sendable {
   /// How many keys begin with `prefix`, counted up to `limit`. Expired values count until they are removed.
   func count(prefix: String, limit: Int) async throws(RegistryError) -> Int
 
-  /// Calls `observer` for each later change, by any writer, in the order of versions of one key. A change by a writer of this
-  /// process is reported before its `put` or `delete` returns.
-  func observe(_ observer: @escaping @Sendable (RegistryChange) -> Void)
+  /// Calls `observer` for each later change of keys that begin with one of `prefixes`, by any writer, in the order of versions of one
+  /// key. A change by a writer of this process is reported before its `put` or `delete` returns.
+  func observe(_ prefixes: [String], _ observer: @escaping @Sendable (RegistryChange) -> Void)
+
+  /// At least the version of the newest change that a writer of this process has made.
+  var newestVersion: RegistryVersion { get }
 
   /// Forgets expired values and reports them as deleted, where the store does not do it by itself.
   func removeExpired()
@@ -40,6 +43,8 @@ package protocol RegistryStore: Sendable {
 
 extension RegistryStore {
   package func removeExpired() {}
+
+  package var newestVersion: RegistryVersion { RegistryVersion(number: 0) }
 
   package func count(prefix: String, limit: Int) async throws(RegistryError) -> Int {
     try await list(prefix: prefix, after: nil, limit: limit).count
@@ -88,4 +93,17 @@ package enum RegistryError: Error, Hashable, Sendable {
   case conflict
   /// The store does not answer, or cannot write. The call may have been executed.
   case unavailable(String)
+}
+
+/// Who hears of changes in a store.
+struct RegistryObservers: Sendable {
+  typealias Observer = @Sendable (RegistryChange) -> Void
+
+  private var all: [(prefixes: [String], observer: Observer)] = []
+
+  mutating func add(_ prefixes: [String], _ observer: @escaping Observer) { all.append((prefixes, observer)) }
+
+  func of(_ key: String) -> [Observer] {
+    all.filter { $0.prefixes.contains(where: key.hasPrefix) }.map(\.observer)
+  }
 }

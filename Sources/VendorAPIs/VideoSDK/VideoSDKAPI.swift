@@ -43,6 +43,11 @@ struct VideoSDKAPI: VendorService {
         case .closed: VideoSDKError(403, "this server has no --api-credentials")
         }
       }
+      if let homes = context.homes, let room = await room(of: request, caller),
+        let answer = await homes.answer(request, room)
+      {
+        return answer
+      }
       return json(200, try await perform(request, for: caller))
     } catch {
       return json(error.status, VideoSDKErrorBody(error: error.message, statusCode: error.status))
@@ -91,6 +96,20 @@ struct VideoSDKAPI: VendorService {
       context.log("\(request.method) \(request.path) of VideoSDK is not served")
       throw VideoSDKError(400, "\(request.method) \(request.path) is not served here")
     }
+  }
+
+  /// The room whose home knows the answer: a request about its session that is on, or its recording.
+  private func room(of request: APIRequest, _ caller: VideoSDKCaller) async -> String? {
+    guard var path = request.segments else { return nil }
+    while path.first == "v2" { path.removeFirst() }
+    guard path.first == "sessions" || path.first == "recordings" && request.method == "POST" else { return nil }
+    let body = request.method == "POST" ? try? body(request) : nil
+    if let name = body?.roomId ?? request.parameter("roomId") {
+      return live.roomID(of: name, for: caller.apiKey) ?? name
+    }
+    let id = body?.sessionId ?? (request.method == "GET" ? path.dropFirst().first : nil)
+    guard let id, let place = try? await storedPlace(ofSession: id), place.apiKey == caller.apiKey else { return nil }
+    return place.roomID
   }
 
   /// JSON, a form, or nothing.

@@ -38,9 +38,12 @@ extension VideoSDKAPI {
       links: links(place.roomID, session: session.id, request))
   }
 
-  func answer(_ recording: VideoSDKRecording, _ request: APIRequest) -> VideoSDKRecordingAnswer {
+  func answer(_ recording: VideoSDKRecording, _ request: APIRequest) async -> VideoSDKRecordingAnswer {
+    var isOn = recording.end == nil
     // A recording that a former process has left without an end is not made any more.
-    let isOn = recording.end == nil && live.withRecording(recording.roomID) { $0?.key } == recording.key
+    if isOn, live.withRecording(recording.roomID, { $0?.key }) != recording.key {
+      isOn = await context.homes?.isElsewhere(recording.roomID) == true
+    }
     return VideoSDKRecordingAnswer(
       id: recording.id, roomId: recording.roomID, sessionId: recording.sessionID,
       status: isOn ? "recording-started" : "recording-stopped", createdAt: recording.created.iso8601,

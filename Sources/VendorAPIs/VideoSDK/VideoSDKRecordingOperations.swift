@@ -43,7 +43,9 @@ extension VideoSDKAPI {
       sessionID.map { $0 == recording.sessionID } ?? true
     }
     let (info, shown) = try page(found.sorted { $0.id > $1.id }, request)
-    return VideoSDKPage(pageInfo: info, data: shown.map { answer($0, request) })
+    var answers: [VideoSDKRecordingAnswer] = []
+    for recording in shown { answers.append(await answer(recording, request)) }
+    return VideoSDKPage(pageInfo: info, data: answers)
   }
 
   func recording(_ id: String, _ request: APIRequest, for caller: VideoSDKCaller) async throws(VideoSDKError)
@@ -51,6 +53,6 @@ extension VideoSDKAPI {
   {
     let all = try await all(VideoSDKRecording.self, prefix: VideoSDKRecording.prefix(apiKey: caller.apiKey))
     guard let recording = all.first(where: { $0.id == id }) else { throw VideoSDKError(404, "Recording not found") }
-    return answer(recording, request)
+    return await answer(recording, request)
   }
 }

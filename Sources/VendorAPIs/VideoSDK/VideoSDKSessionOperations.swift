@@ -18,7 +18,7 @@ extension VideoSDKAPI {
     live.live(roomID).flatMap { $0.apiKey == apiKey ? $0.session : nil }
   }
 
-  private func storedPlace(ofSession id: String) async throws(VideoSDKError) -> VideoSDKSessionPlace? {
+  func storedPlace(ofSession id: String) async throws(VideoSDKError) -> VideoSDKSessionPlace? {
     try await stored { () throws(RegistryError) in
       try await context.registry.read(VideoSDKSessionPlace.self, VideoSDKSessionPlace.key(session: id))?.value
     }
@@ -30,7 +30,7 @@ extension VideoSDKAPI {
     let place = try await storedPlace(ofSession: id)
     guard let place, place.apiKey == caller.apiKey else { throw VideoSDKError(404, "Session not found") }
     let sessions = try await stored { () throws(RegistryError) in
-      try await history(of: place).sessions(of: place.place, live: liveSession(place.roomID, place.apiKey))
+      try await history(of: place).sessions(of: place.place, live: .init(liveSession(place.roomID, place.apiKey)))
     }
     guard let session = sessions.first(where: { $0.id == id }) else { throw VideoSDKError(404, "Session not found") }
     return (session, place)
@@ -77,11 +77,13 @@ extension VideoSDKAPI {
       if let roomID {
         let place = place(of: roomID, caller.apiKey)
         let sessions = try await history(of: place).sessions(
-          of: place.place, live: liveSession(roomID, caller.apiKey))
+          of: place.place, live: .init(liveSession(roomID, caller.apiKey)))
         return sessions.map { (place.place, $0) }
       }
       return try await history.sessions(ofPlaces: VideoSDKSessionPlace.beginning(apiKey: caller.apiKey)) { place in
-        VideoSDKSessionPlace(place).flatMap { liveSession($0.roomID, caller.apiKey) }
+        guard let place = VideoSDKSessionPlace(place) else { return .none }
+        if let session = liveSession(place.roomID, caller.apiKey) { return .known(session) }
+        return await context.homes?.isElsewhere(place.roomID) == true ? .newest : .none
       } history: { place in
         VideoSDKSessionPlace(place).map { history(of: $0) }
       }

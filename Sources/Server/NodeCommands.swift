@@ -1,0 +1,313 @@
+import KoineBase
+import KoineJSONCodec
+import KoineLedger
+import KoineRouter
+import KoineVendorAPIs
+
+/// Commands of `RoomControl`, and requests to the vendors' HTTP APIs, for rooms that may be at other nodes of the cluster.
+///
+///     command ─→ is the room here? ─ no ─→ `find` ─→ its home, over the home's channel ─→ answer, over this node's channel
+///
+/// A command has an id. It is sent again until it is answered, also to another home if the room has one by then, and each home executes
+/// it once. After `patience` it fails with `unavailable`.
+final class NodeCommands: Sendable {
+  private let patience: Duration
+  /// Until the command is sent again.
+  private static let repetition = Duration.milliseconds(250)
+  /// Until it is asked again where the room is.
+  private static let pause = Duration.milliseconds(100)
+  /// Answers that are kept for repeated commands.
+  private static let memory = 1_000
+
+  /// A message between two nodes.
+  struct Message: Codable, Sendable {
+    /// Asks the room's home.
+    struct Command: Codable, Sendable {
+      var id: String
+      var from: NodeID
+      /// The home must know the registry up to this version before it executes the command.
+      var version: UInt64
+      var room: String
+      /// One of these.
+      var order: Order?
+      var request: CarriedRequest?
+    }
+
+    /// A command of `RoomControl`.
+    struct Order: Codable, Sendable {
+      /// Of `CommandOrigin`.
+      var kind: String
+      var subject: String
+      var control: ControlRequest
+    }
+
+    /// With the same member as its command, or with none: the room is not here.
+    struct Answer: Codable, Sendable {
+      var id: String
+      var order: RoomReply?
+      var request: CarriedResponse?
+    }
+
+    var command: Command?
+    var answer: Answer?
+
+    /// nil: another message.
+    init?(_ bytes: [UInt8]) {
+      guard let message = try? JSONCodec.decode(Self.self, from: bytes, limits: ControlRequest.replyLimits),
+        message.command != nil || message.answer != nil
+      else { return nil }
+      self = message
+    }
+
+    init(_ command: Command) { self.command = command }
+    init(_ answer: Answer) { self.answer = answer }
+  }
+
+  /// What the commands need of their node.
+  struct Node: Sendable {
+    var id: NodeID
+    var ask: @Sendable (LedgerRequest) async -> LedgerAnswer
+    /// The newest version of the registry that the node has written.
+    var version: @Sendable () -> UInt64
+    /// Waits until the node knows the registry up to a version.
+    /// - Returns: whether it does.
+    var refresh: @Sendable (UInt64) async -> Bool
+    /// The name of a room behind links, and whether the room is here.
+    var locate: @Sendable (String) async -> (name: String, isHere: Bool)
+    var execute: @Sendable (RoomRequest) async -> Result<RoomAnswer, RoomControlError>
+    /// Answers a request to the vendors' HTTP APIs; nil: they are not served.
+    var answer: @Sendable (APIRequest) async -> APIResponse?
+  }
+
+  private enum Execution {
+    case underWay
+    case done([UInt8])
+  }
+
+  private struct State {
+    var waiting: [String: CheckedContinuation<Message.Answer?, Never>] = [:]
+    var executions: [String: Execution] = [:]
+    var order: [String] = []
+  }
+
+  private let state = Lock(State())
+  private let node: Node
+
+  init(_ node: Node, patience: Duration = .seconds(5)) { (self.node, self.patience) = (node, patience) }
+
+  // MARK: At the node that has the command
+
+  /// Carries out a command where its room is.
+  func execute(_ request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> {
+    switch request.command {
+    case .listRooms, .closeAllRooms: return await node.execute(request)
+    // Names mean the same at all nodes, which follow the registry.
+    case .link: return await node.execute(request)
+    case .unlink:
+      // Only the room's home knows by which names its participants have come.
+      let result = await executeAtHome(request)
+      if case .failure = result { return result }
+      return await node.execute(request)
+    case .describe, .remove, .close, .grant, .mute, .startRecording, .stopRecording:
+      return await executeAtHome(request)
+    }
+  }
+
+  private func executeAtHome(_ request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> {
+    guard let room = request.command.room else { return await node.execute(request) }
+    let order = Message.Order(
+      kind: request.origin.kind.rawValue, subject: request.origin.subject,
+      control: ControlRequest(request.command, reason: request.reason))
+    switch await reach(room, order: order) {
+    case .here: return await node.execute(request)
+    case .answered(let answer):
+      return answer.order?.result ?? .failure(RoomControlError(.unavailable, "the room's node does not serve that"))
+    case .unreachable:
+      return .failure(RoomControlError(.unavailable, "the node that has the room “\(room)” does not answer"))
+    }
+  }
+
+  /// Has the room's home answer a request.
+  /// - Returns: nil if it is answered here.
+  func answer(_ request: APIRequest, room: String) async -> APIResponse? {
+    switch await reach(room, request: CarriedRequest(request)) {
+    case .here: return nil
+    case .answered(let answer): return answer.request?.response
+    case .unreachable: return .unavailable("the node that has the room does not answer")
+    }
+  }
+
+  /// Whether another living node is the home of a room.
+  func isElsewhere(_ asked: String) async -> Bool {
+    let (room, isHere) = await node.locate(asked)
+    guard !isHere, case .found(let place?, isAlive: true) = await node.ask(.find(room: room)) else { return false }
+    return place.home != node.id
+  }
+
+  private enum Outcome {
+    case here
+    case answered(Message.Answer)
+    case unreachable
+  }
+
+  private func reach(
+    _ asked: String, order: Message.Order? = nil, request: CarriedRequest? = nil
+  ) async -> Outcome {
+    let end = ContinuousClock.now + patience
+    let id = (0..<2).map { _ in String(UInt64.random(in: 0...UInt64.max), radix: 36) }.joined()
+    var isHomeDead = false
+    repeat {
+      let (room, isHere) = await node.locate(asked)
+      if isHere { return .here }
+      switch await node.ask(.find(room: room)) {
+      case .found(nil, _): return .here
+      case .found(let place?, isAlive: true):
+        isHomeDead = false
+        // Placed here, and not opened yet: nobody is in the room.
+        if place.home == node.id { return .here }
+        let command = Message.Command(
+          id: id, from: node.id, version: node.version(), room: asked, order: order, request: request)
+        if let answer = await exchange(command, with: place.home), answer.order != nil || answer.request != nil {
+          return .answered(answer)
+        }
+        try? await Task.sleep(for: Self.pause)
+      case .found(_, isAlive: false):
+        // Its participants may be on their way to another.
+        isHomeDead = true
+        try? await Task.sleep(for: Self.pause)
+      default: try? await Task.sleep(for: Self.pause)
+      }
+    } while ContinuousClock.now < end
+    // Who comes back to the room later, comes by the rules of the registry.
+    return isHomeDead ? .here : .unreachable
+  }
+
+  /// - Returns: nil if no answer came until the command has to be sent again.
+  private func exchange(_ command: Message.Command, with home: NodeID) async -> Message.Answer? {
+    guard let bytes = try? JSONCodec.encode(Message(command)) else { return nil }
+    return await withCheckedContinuation { done in
+      state.withLock { $0.waiting[command.id] = done }
+      Task {
+        _ = await node.ask(.publish(.node(home), bytes))
+        try? await Task.sleep(for: Self.repetition)
+        end(command.id, nil)
+      }
+    }
+  }
+
+  private func end(_ id: String, _ answer: Message.Answer?) {
+    state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: answer)
+  }
+
+  // MARK: Messages
+
+  /// - Returns: whether the message was one of these.
+  func take(_ bytes: [UInt8]) -> Bool {
+    guard let message = Message(bytes) else { return false }
+    if let answer = message.answer { end(answer.id, answer) }
+    if let command = message.command { Task { await execute(command) } }
+    return true
+  }
+
+  private func execute(_ command: Message.Command) async {
+    let earlier = state.withLock { state -> Execution? in
+      let earlier = state.executions[command.id]
+      if earlier == nil {
+        state.executions[command.id] = .underWay
+        state.order.append(command.id)
+        if state.order.count > Self.memory { state.executions[state.order.removeFirst()] = nil }
+      }
+      return earlier
+    }
+    switch earlier {
+    case .underWay: return
+    case .done(let bytes): return await answer(command, bytes)
+    case nil: break
+    }
+    guard await node.refresh(command.version) else { return forget(command.id) }
+    var answer = Message.Answer(id: command.id)
+    guard await node.locate(command.room).isHere else {
+      forget(command.id)
+      guard let bytes = try? JSONCodec.encode(Message(answer)) else { return }
+      return await self.answer(command, bytes)
+    }
+    if let order = command.order, let kind = CommandOrigin.Kind(rawValue: order.kind) {
+      let request = RoomRequest(
+        order.control.command, by: CommandOrigin(kind, order.subject), reason: order.control.reason)
+      answer.order = RoomReply(await node.execute(request))
+    } else if let request = command.request?.request {
+      answer.request = await node.answer(request).map(CarriedResponse.init)
+    }
+    let reply = Message(answer)
+    guard let bytes = try? JSONCodec.encode(reply, limits: ControlRequest.replyLimits) else { return }
+    state.withLock { state in
+      if state.executions[command.id] != nil { state.executions[command.id] = .done(bytes) }
+    }
+    await self.answer(command, bytes)
+  }
+
+  /// It may be sent again.
+  private func forget(_ id: String) {
+    state.withLock { state in
+      state.executions[id] = nil
+      state.order.removeAll { $0 == id }
+    }
+  }
+
+  private func answer(_ command: Message.Command, _ bytes: [UInt8]) async {
+    _ = await node.ask(.publish(.node(command.from), bytes))
+  }
+}
+
+extension RoomReply {
+  /// What the home answered.
+  fileprivate var result: Result<RoomAnswer, RoomControlError> {
+    if let error { return .failure(error) }
+    if let room { return .success(.room(room)) }
+    if let rooms { return .success(.rooms(rooms)) }
+    return ok ? .success(.done) : .failure(RoomControlError(.unavailable, "the room's node answers nothing"))
+  }
+}
+
+/// An `APIRequest` between nodes.
+struct CarriedRequest: Codable, Sendable {
+  var method: String
+  var target: String
+  /// Names and values in turn.
+  var headers: [String]
+  /// In base64.
+  var body: String
+  var isEncrypted: Bool
+
+  init(_ request: APIRequest) {
+    (method, target, isEncrypted) = (request.method, request.target, request.isEncrypted)
+    headers = request.headers.flatMap { [$0.name, $0.value] }
+    body = Base64.encode(request.body)
+  }
+
+  var request: APIRequest? {
+    guard let body = Base64.decode(body.utf8) else { return nil }
+    return APIRequest(
+      method: method, target: target, headers: CarriedResponse.pairs(headers), body: body, isEncrypted: isEncrypted)
+  }
+}
+
+/// An `APIResponse` between nodes.
+struct CarriedResponse: Codable, Sendable {
+  var status: Int
+  var headers: [String]
+  var body: String
+
+  init(_ response: APIResponse) {
+    (status, headers) = (response.status, response.headers.flatMap { [$0.name, $0.value] })
+    body = Base64.encode(response.body)
+  }
+
+  var response: APIResponse? {
+    Base64.decode(body.utf8).map { APIResponse(status: status, headers: Self.pairs(headers), body: $0) }
+  }
+
+  static func pairs(_ texts: [String]) -> [(name: String, value: String)] {
+    stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) }
+  }
+}
