@@ -1,0 +1,95 @@
+"""A home of rooms dies while back ends end them at another node of the cluster: the apps hear it, and no deleted token is admitted
+anywhere. By boto3, with sample apps of the meeting and the stage style. Only in a cluster (`check-apis --cluster`)."""
+
+import json
+import subprocess
+import time
+
+import chime_meetings
+import ivs_realtime
+from context import expect, expect_equal, until
+
+# So many nodes may have rooms.
+HOMES = 2
+# From the request until the app's callback, with the time that the room takes to get to its new home.
+LIMIT = 3
+# By a command at the new home, or because the new home does not admit the app that comes back.
+ENDED = "the meeting ended: "
+
+
+def home_of(context, room):
+    """The node that has a room."""
+    shown = subprocess.run(
+        [context.programs / "koine", "cluster", "rooms", "--json"], env=context.nodes.environment, capture_output=True, text=True,
+        check=True)
+    names = [each["home"] for each in json.loads(shown.stdout)["rooms"] if each["room"] == room]
+    return names[0] if names else None
+
+
+def kill_home(context, room):
+    name = until("the room has a home", lambda: home_of(context, room))
+    context.nodes.homes[name].kill()
+    return name
+
+
+def told(app, text, since, what):
+    until(f"{what}: '{text}'", lambda: app.says(text), LIMIT + 2)
+    took = time.monotonic() - since
+    expect(took <= LIMIT, f"{what} took {took:.1f} s")
+    return f"{what}: {took:.1f} s"
+
+
+def refused_everywhere(context, enter, text):
+    """A token that was deleted opens the room at no node."""
+    for node in context.nodes.all():
+        backend, context.backend = context.backend, f"ws://127.0.0.1:{node.port}"
+        app = enter()
+        context.backend = backend
+        expect_equal(app.wait(20), 69, "the exit code of an app with a deleted token")
+        expect(app.says(text), f"no '{text}' in {app.log}")
+
+
+def check(context):
+    chime, ivs = chime_meetings.client(context), ivs_realtime.client(context)
+
+    context.step("DeleteMeeting while the home of its room dies")
+    meeting = chime.create_meeting(ClientRequestToken="t1", MediaRegion="eu-central-1", ExternalMeetingId="first")["Meeting"]
+    room = meeting["MeetingId"]
+    attendees = [chime.create_attendee(MeetingId=room, ExternalUserId=name)["Attendee"] for name in ("ana#Ana", "ben#Ben")]
+    apps = [chime_meetings.enter(context, meeting, each, f"killed-{each['ExternalUserId'][:3]}") for each in attendees]
+    until("both see each other", lambda: all(app.says("attendeesDidJoin(") for app in apps))
+    dead = kill_home(context, room)
+    begun = time.monotonic()
+    chime.delete_meeting(MeetingId=room)
+    for app in apps:
+        print("   ", told(app, ENDED, begun, "the app's callback"), flush=True)
+    context.nodes.restart(dead)
+    refused_everywhere(
+        context, lambda: chime_meetings.enter(context, meeting, attendees[0], "killed-again", seconds=10), chime_meetings.CALL_ENDED)
+
+    context.step("DeleteAttendee while the home of its room dies; the others stay")
+    meeting = chime.create_meeting(ClientRequestToken="t2", MediaRegion="eu-central-1", ExternalMeetingId="second")["Meeting"]
+    room = meeting["MeetingId"]
+    attendees = [chime.create_attendee(MeetingId=room, ExternalUserId=name)["Attendee"] for name in ("cal#Cal", "dan#Dan")]
+    apps = [chime_meetings.enter(context, meeting, each, f"killed-{each['ExternalUserId'][:3]}") for each in attendees]
+    until("both see each other", lambda: all(app.says("attendeesDidJoin(") for app in apps))
+    dead = kill_home(context, room)
+    begun = time.monotonic()
+    chime.delete_attendee(MeetingId=room, AttendeeId=attendees[0]["AttendeeId"])
+    print("   ", told(apps[0], ENDED, begun, "the app's callback"), flush=True)
+    context.nodes.restart(dead)
+    time.sleep(1)
+    expect(apps[1].process.poll() is None and not apps[1].says("the meeting ended"), "the other attendee was sent out, too")
+    refused_everywhere(
+        context, lambda: chime_meetings.enter(context, meeting, attendees[0], "killed-once-more", seconds=10), chime_meetings.REJECTED)
+
+    context.step("DisconnectParticipant while the home of its stage dies")
+    stage = ivs.create_stage(name="killed")["stage"]
+    tokens = [ivs.create_participant_token(stageArn=stage["arn"], userId=name)["participantToken"] for name in ("eva", "fay")]
+    apps = [ivs_realtime.enter(context, token["token"], f"killed-{token['userId']}") for token in tokens]
+    room = stage["arn"].rsplit("/", 1)[1]
+    until("both are on the stage", lambda: all(app.says("participantDidJoin") for app in apps))
+    kill_home(context, room)
+    begun = time.monotonic()
+    ivs.disconnect_participant(stageArn=stage["arn"], participantId=tokens[0]["participantId"], reason="enough")
+    print("   ", told(apps[0], "the stage was lost: ", begun, "the app's callback"), flush=True)
