@@ -48,6 +48,10 @@ package struct ClusterNode: Sendable {
     let generation: Int
     /// The highest number that was known when the room was opened.
     let above: UInt64
+    /// When it was opened; nil: it is not open yet.
+    var opened: Tick?
+    /// How often in a row it was opened again (`reopen`).
+    let reopenings: Int
     /// As counted in `ClusterNode.waitingBytes`.
     var waitingBytes = 0
   }
@@ -56,6 +60,8 @@ package struct ClusterNode: Sendable {
   private struct Ticket {
     let number: UInt64
     let ends: Tick
+    /// The participant says that it cannot reach the home.
+    let isCutOff: Bool
   }
 
   /// A look-up of a room's home.
@@ -92,6 +98,8 @@ package struct ClusterNode: Sendable {
   /// Bytes that wait for the ledger.
   package private(set) var waitingBytes = 0
   private var searches: [String: Search] = [:]
+  /// Rooms that are about to be opened again, and how often that has been in a row.
+  private var reopenings: [String: Int] = [:]
   /// Rooms that have ended here: the ledger does not know it yet.
   private var closings: [String: (term: RoomTerm, retry: Tick?)] = [:]
   private var flying: [UInt64: (request: LedgerRequest, owner: Owner)] = [:]
@@ -209,11 +217,19 @@ package struct ClusterNode: Sendable {
     isMoved: Bool = false, at now: Tick
   ) {
     if isMoved { placement.setHome(nil, of: room, at: now) }
+    // What one participant cannot reach, others may.
+    if unreachable == nil, case .takingOver(let takeover)? = searches[room]?.step,
+      let record = livingRecord(of: takeover.home, at: now)
+    {
+      outputs.append(.located(ticket: ticket, .at(record)))
+      return
+    }
     var search =
       searches[room]
       ?? Search(
         tickets: [], region: region ?? lease.record.region, unreachable: nil, seen: 0, step: .waiting(until: now))
-    search.tickets.append(Ticket(number: ticket, ends: now + limits.joinPatience))
+    search.tickets.append(
+      Ticket(number: ticket, ends: now + limits.joinPatience, isCutOff: unreachable != nil))
     search.unreachable = unreachable ?? search.unreachable
     search.seen = max(search.seen, seen)
     if case .waiting = search.step { search.step = .waiting(until: now) }
@@ -257,13 +273,16 @@ package struct ClusterNode: Sendable {
   }
 
   private mutating func open(_ room: String, at now: Tick) {
+    guard rooms.count < limits.rooms else { return found(room, .full) }
     generations += 1
     searches[room]?.step = .opening
     let above = searches[room]?.seen ?? 0
     let ownership = RoomOwnership(
       room: room, node: id, above: above, isConnected: isConnected, limits: limits,
       random: random.fork(), at: now)
-    rooms[room] = Room(ownership: ownership, generation: generations, above: above)
+    rooms[room] = Room(
+      ownership: ownership, generation: generations, above: above, reopenings: reopenings.removeValue(forKey: room) ?? 0
+    )
     roomOf[generations] = room
     touched.insert(room)
   }
@@ -304,18 +323,29 @@ package struct ClusterNode: Sendable {
     guard let search = searches[room] else { return }
     if home == id { return open(room, at: now) }
     if home == search.unreachable {
+      if let record = livingRecord(of: home, at: now) {
+        for ticket in search.tickets where !ticket.isCutOff {
+          outputs.append(.located(ticket: ticket.number, .at(record)))
+        }
+        searches[room]?.tickets.removeAll { !$0.isCutOff }
+      }
       searches[room]?.step = .takingOver(Takeover(of: home, isConnected: isConnected, limits: limits, at: now))
       return
     }
-    guard let record = placement.record(of: home), placement.isSeen(home, at: now) else {
+    guard let record = livingRecord(of: home, at: now) else {
       placement.refresh(at: now)
       return pause(room, at: now)
     }
     found(room, .at(record))
   }
 
+  private func livingRecord(of node: NodeID, at now: Tick) -> NodeRecord? {
+    placement.isSeen(node, at: now) ? placement.record(of: node) : nil
+  }
+
   private mutating func found(_ room: String, _ location: Location) {
     guard let search = searches.removeValue(forKey: room) else { return }
+    if location != .here { reopenings[room] = nil }
     for ticket in search.tickets { outputs.append(.located(ticket: ticket.number, location)) }
   }
 
@@ -352,10 +382,14 @@ package struct ClusterNode: Sendable {
 
   /// A participant has a higher number than the room: a failover of the ledger has brought an earlier home back. The room is
   /// `deposed`, and opened again at the next `locate`.
-  /// - Parameter seen: the participant's number. It may be a lie.
-  /// - Returns: false if the room was opened with such a number before: another opening would change nothing.
+  /// - Parameter seen: the participant's number. It may be a lie. Participants of an earlier home come back soon after the opening,
+  ///   so later numbers are lies, and so are more and more of them.
+  /// - Returns: false if the room stays.
   package mutating func reopen(_ room: String, seen: UInt64, at now: Tick) -> Bool {
-    guard let state = rooms[room], seen > state.above else { return false }
+    guard let state = rooms[room], seen > state.above, let opened = state.opened, now < opened + limits.recovery,
+      state.reopenings < limits.reopenings
+    else { return false }
+    reopenings[room] = state.reopenings + 1
     rooms[room]?.ownership.giveUp()
     touched.insert(room)
     settle(at: now)
@@ -385,6 +419,7 @@ package struct ClusterNode: Sendable {
       case .request(let request): send(request, of: .room(room, generation: generation))
       case .opened(let term, let base, let entries):
         placement.setHome(id, of: room, at: now)
+        rooms[room]?.opened = now
         outputs.append(.opened(room: room, term: term, base: base, entries: entries))
         found(room, .here)
         if isDraining { giveAway(room, at: now) }

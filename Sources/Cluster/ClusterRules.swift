@@ -25,6 +25,11 @@ package struct ClusterLimits: Hashable, Sendable {
   package var homeKnown = Duration.seconds(2)
   /// Rooms of which a node remembers the home.
   package var knownRooms = 16_384
+  /// Rooms of which a node is the home, at most.
+  package var rooms = Int.max
+  /// How long after its opening a room is opened again for a participant that has seen higher numbers, and how often in a row.
+  package var recovery = Duration.seconds(60)
+  package var reopenings = 3
   /// How long a join waits for the ledger.
   package var joinPatience = Duration.seconds(10)
   /// How long a receipt waits for the ledger.

@@ -125,4 +125,6 @@ package enum LedgerTimes {
   package static let jobPatience = Duration.seconds(10)
   /// The time after which a room of which the ledger hears nothing expires, with its log.
   package static let orphan = Duration.seconds(7 * 86_400)
+  /// As `orphan`, for a room that was placed and is opened by nobody.
+  package static let unopened = Duration.seconds(60)
 }

@@ -138,13 +138,15 @@ package struct LedgerState: Sendable {
       if nodes[place.home] != nil, !isOpenedAgain { return .placed(Placed(place, isNew: false, last: room.last)) }
     }
     guard nodes[request.candidate] != nil else { return .gone(request.candidate) }
-    return begin(request.room, request.candidate, nonce: request.nonce, above: request.above, clock)
+    let life = request.isOpening ? LedgerTimes.orphan : LedgerTimes.unopened
+    return begin(request.room, request.candidate, nonce: request.nonce, above: request.above, life: life, clock)
   }
 
   /// Begins a term.
-  private mutating func begin(_ name: String, _ home: NodeID, nonce: String, above: UInt64, _ clock: UInt64)
-    -> LedgerAnswer
-  {
+  /// - Parameter life: of the room, if it had not more before.
+  private mutating func begin(
+    _ name: String, _ home: NodeID, nonce: String, above: UInt64, life: Duration = LedgerTimes.orphan, _ clock: UInt64
+  ) -> LedgerAnswer {
     var room = rooms[name] ?? Room()
     room.count += 1
     let place = RoomPlace(home: home, term: RoomTerm(count: room.count, nonce: nonce))
@@ -152,7 +154,7 @@ package struct LedgerState: Sendable {
     // A participant may have named the number: it does not move the room's numbers out of range.
     let known = min(above, clock + LedgerTimes.aboveLimit.microseconds)
     if rules.beginsAtClock { room.last = max(clock, room.last + 1, known + 1) }
-    room.expires = clock + LedgerTimes.orphan.microseconds
+    room.expires = max(room.expires, clock + life.microseconds)
     rooms[name] = room
     return .placed(Placed(place, isNew: true, last: room.last))
   }

@@ -87,7 +87,8 @@ package struct RedisExchange {
     case .place(let place):
       let opening = place.isOpening ? "1" : "0"
       let above = "\(min(place.above, orderLimit))"
-      return script(.place, [place.room, "\(place.candidate)", place.nonce, opening, above, orphan])
+      let life = place.isOpening ? orphan : "\(LedgerTimes.unopened.milliseconds)"
+      return script(.place, [place.room, "\(place.candidate)", place.nonce, opening, above, life])
     case .handOver(let room, let term, let node, let nonce):
       return script(.handOver, [room, term.text, "\(node)", nonce, orphan])
     case .append(let append): return self.append(append)

@@ -119,15 +119,16 @@ package struct RedisScript: Hashable, Sendable {
       last = math.max(clock, last + 1, above + 1)
       home, term = node, redis.call('HINCRBY', room, 'count', 1)..':'..nonce
       redis.call('HSET', room, 'home', home, 'term', term, 'last', digits(last))
-      redis.call('PEXPIRE', room, life)
-      redis.call('PEXPIRE', log, life)
+      for _, key in ipairs({room, log}) do
+        if redis.call('PTTL', key) < tonumber(life) then redis.call('PEXPIRE', key, life) end
+      end
       return {'placed', home, term, 1, digits(last)}
     end
 
     """
 
   /// ARGV: room, candidate, nonce, 1 if the candidate asks in order to open the room, highest number that the asking node knows,
-  /// life of the keys in ms. A highest number far above the clock comes from a participant that lies.
+  /// least life of the keys in ms. A highest number far above the clock comes from a participant that lies.
   static let place = RedisScript(
     "place",
     common + """

@@ -67,6 +67,8 @@ final class ClusterMembership {
     let client: ClientID
     let join: Join
     let verdict: CredentialVerdict?
+    /// What a room counts by that is opened for the join.
+    let permit: AnyObject?
   }
 
   var node: ClusterNode

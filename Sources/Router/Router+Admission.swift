@@ -9,7 +9,7 @@ extension Router {
     var join = join
     let answer = answer(join, verdict)
     if case .success(let grants) = answer, let room = grants.room { join.room = room }
-    if case .success(let grants) = answer, canBeLocated(join, grants),
+    if case .success(let grants) = answer, canBeLocated(join, answer, grants, at: now),
       locate(join, verdict, isTrusted: !grants.mustAsk, for: client, at: now)
     {
       return
@@ -193,11 +193,12 @@ extension Router {
     return answer
   }
 
-  /// Whether it is worth asking where the room is. Other joins are refused anyway.
-  private func canBeLocated(_ join: Join, _ grants: Grants) -> Bool {
-    let name = grants.participantID ?? join.participantID ?? "-"
-    return join.version == SignalingVersion.current && !join.room.isEmpty && obstacle(grants) == nil && !name.isEmpty
-      && !name.hasPrefix(RoomService.namePrefix)
+  /// Whether it is worth asking where the room is. Other joins are refused anyway, and open no room. A room that is not here may have
+  /// a place elsewhere even if this node has none.
+  private func canBeLocated(_ join: Join, _ answer: Result<Grants, Failure>, _ grants: Grants, at now: Tick) -> Bool {
+    guard cluster != nil, rooms[join.room] == nil else { return cluster != nil && obstacle(grants) == nil }
+    guard case .failure(let failure) = admission(join, answer, at: now) else { return true }
+    return failure.code == .roomFull
   }
 
   /// Why a participant with these grants may not be in any room; nil if it may.

@@ -132,7 +132,9 @@ extension Router {
     let seen = isTrusted ? join.seen : 0
     if isHere, seen <= rooms[name]?.data.order ?? 0 { return false }
     if isHere, !cluster.node.reopen(name, seen: seen, at: now) { return false }
-    let ticket = cluster.wait(.init(client: client.id, join: join, verdict: verdict))
+    // Without one, only a room of others is entered.
+    let permit = isHere ? nil : configuration.roomPermit?(client.id)
+    let ticket = cluster.wait(.init(client: client.id, join: join, verdict: verdict, permit: permit))
     let unreachable = join.unreachable.flatMap { cluster.node.node(at: $0) }
     cluster.node.locate(
       name, ticket: ticket, unreachable: unreachable, seen: seen, isMoved: join.isMoved, at: now)
@@ -143,7 +145,9 @@ extension Router {
   private func located(_ ticket: UInt64, _ location: ClusterNode.Location, at now: Tick) {
     guard let cluster, let waiting = cluster.take(ticket), let client = clients[waiting.client] else { return }
     switch location {
-    case .here: admit(waiting.join, waiting.verdict, on: client, at: now)
+    case .here:
+      if let room = rooms[waiting.join.room], room.permit == nil { room.permit = waiting.permit }
+      admit(waiting.join, waiting.verdict, on: client, at: now)
     case .at(let home):
       let places = cluster.places(home: home, at: now)
       cluster.counts.moved += 1

@@ -106,7 +106,11 @@ package final class Router {
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
     self.configuration = configuration
     var random = random
-    cluster = configuration.cluster.map { ClusterMembership($0, random: random.fork(), at: now) }
+    cluster = configuration.cluster.map { cluster in
+      var cluster = cluster
+      cluster.limits.rooms = configuration.limits.rooms
+      return ClusterMembership(cluster, random: random.fork(), at: now)
+    }
     self.random = random
     switchboard = Switchboard(outbox: outbox, node: configuration.cluster?.record.id)
     takeClusterOutputs(at: now)

@@ -67,6 +67,30 @@ import Testing
 
   // MARK: Placement
 
+  @Test func placeThatIsNotOpenedExpiresAfterAMinuteAndShortensNoOtherTime() async throws {
+    let server = try await RedisServer()
+    let probe = try await LedgerProbe.connected(to: server)
+    for node in [n1, n2] { await probe.register(node) }
+    func life(_ key: String) throws -> Int { Int(try server.ask("PTTL \(key)").dropFirst()) ?? 0 }
+    func place(_ node: NodeID, _ nonce: String) async -> LedgerAnswer? {
+      await probe.ask(.place(PlaceRequest(room: "tea", candidate: node, nonce: nonce, isOpening: false)))
+    }
+    guard case .placed = await place(n1, "x") else { return recordIssue("not placed") }
+    #expect((1...60_000).contains(try life("k:room:tea")))
+    let request = PlaceRequest(room: "tea", candidate: n1, nonce: "y", isOpening: true)
+    guard case .placed(let opened) = await probe.ask(.place(request)) else { return recordIssue("not opened") }
+    #expect(try life("k:room:tea") > 600_000_000)
+    let append = AppendRequest(
+      room: "tea", term: opened.place.term, previous: opened.last,
+      entries: [LogEntry(order: opened.last + 1, content: [1])])
+    #expect(await probe.ask(.append(append)) == .appended)
+    // Its home dies, and another node places it.
+    #expect(await probe.ask(.unregister(n1)) == .done)
+    guard case .placed(let placed) = await place(n2, "z"), placed.isNew else { return recordIssue("not placed") }
+    #expect(try life("k:room:tea") > 600_000_000)
+    #expect(try life("k:log:tea") > 600_000_000)
+  }
+
   @Test func roomGetsOneHomeAndKeepsIt() async throws {
     let server = try await RedisServer()
     let probe = try await LedgerProbe.connected(to: server)

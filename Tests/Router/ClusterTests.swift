@@ -224,6 +224,92 @@ import Testing
     #expect(ana.order(of: "in between") == nil, "it is not in the log")
   }
 
+  // MARK: What participants say need not be true
+
+  @Test func inventedNumbersOpenARoomAgainAFewTimesAtMost() throws {
+    let world = try ClusterWorld(nodes: "a")
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    let liar = try world.person("liar", in: "tea", at: "a")
+    world.run(.seconds(1))
+    for number in 1...20 {
+      world.disconnect(liar)
+      world.join(liar, at: "a", seen: (1 << 52) + UInt64(number))
+      world.run(.seconds(1))
+    }
+    #expect(ana.joined.count <= 4, "it was sent away \(ana.joined.count - 1) times")
+    // Later, at no time.
+    let joins = ana.joined.count
+    world.run(.seconds(61))
+    for number in 1...5 {
+      world.disconnect(liar)
+      world.join(liar, at: "a", seen: (1 << 52) + UInt64(100 + number))
+      world.run(.seconds(1))
+    }
+    #expect(ana.joined.count == joins)
+    #expect(liar.joined.count > 20, "the liar itself is admitted")
+  }
+
+  @Test func homeThatOneParticipantDoesNotReachIsNotAwayForOthers() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    let home = try #require(ana.node)
+    let other = home == "a" ? "b" : "a"
+    let liar = try world.person("liar", in: "tea", at: other)
+    world.run(.milliseconds(100))
+    world.disconnect(liar)
+    // It says so again and again, while others come.
+    for number in 0..<10 {
+      world.join(liar, at: other, unreachable: home)
+      world.run(.milliseconds(20))
+      let guest = try world.person("guest\(number)", in: "tea", at: other)
+      world.run(.milliseconds(100))
+      #expect(guest.joined.count == 1, "guest \(number): \(guest.failures)")
+      #expect(guest.node == home)
+      world.disconnect(liar)
+    }
+  }
+
+  @Test func refusedJoinOpensNoRoom() throws {
+    let world = try ClusterWorld(nodes: "a")
+    world.change = { configuration in
+      configuration.admission = AdmissionPolicy { _ in .refuse(Failure(.ended, "the meeting has ended")) }
+    }
+    world.kill("a")
+    try world.start("a")
+    world.run(.seconds(8))
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    #expect(ana.failures.map(\.code) == [.ended])
+    #expect(world.ledger.state.place(of: "tea") == nil)
+  }
+
+  @Test func nodeIsTheHomeOfNoMoreRoomsThanItsLimit() throws {
+    let world = try ClusterWorld(nodes: "a")
+    world.change = { $0.limits.rooms = 2 }
+    world.kill("a")
+    try world.start("a")
+    world.run(.seconds(8))
+    let people = try (0..<5).map { try world.person("p\($0)", in: "room\($0)", at: "a") }
+    world.run(.seconds(2))
+    #expect(people.filter { $0.joined.count == 1 }.count == 2)
+    #expect(people.flatMap(\.failures).map(\.code) == [.roomFull, .roomFull, .roomFull])
+  }
+
+  @Test func placeOfARoomThatNobodyOpensIsForgottenAfterAMinute() throws {
+    let world = try ClusterWorld(nodes: "a", "b", "c")
+    // Each node places rooms at others, and the people go away.
+    for number in 0..<12 {
+      let person = try world.person("p\(number)", in: "room\(number)", at: "a")
+      world.run(.milliseconds(3))
+      world.disconnect(person)
+    }
+    world.run(.seconds(5))
+    world.run(.seconds(70))
+    #expect((0..<12).allSatisfy { world.ledger.state.place(of: "room\($0)") == nil })
+  }
+
   @Test func nodeThatIsDrainedAlreadySaysSoAgain() throws {
     let world = try ClusterWorld(nodes: "a", "b")
     world.nodes["a"]?.router.drain(at: world.now)

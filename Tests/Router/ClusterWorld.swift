@@ -66,6 +66,8 @@ final class ClusterWorld {
   private var clients = 0
   private var starts = 0
   private var events: [(Node, LedgerEvent)] = []
+  /// Of nodes that start later.
+  var change: (inout RouterConfiguration) -> Void = { _ in }
 
   init(seed: UInt64 = 1, nodes names: String...) throws {
     random = SeededRandom(seed: seed)
@@ -83,6 +85,7 @@ final class ClusterWorld {
       certificate: try Certificate.shared(), addresses: [.loopback(port: 7000)])
     configuration.limits.connectTimeout = .seconds(3600)
     configuration.cluster = ClusterConfiguration(record: record)
+    change(&configuration)
     let node = Node(record, Router(configuration: configuration, random: random.fork(), now: now))
     node.connection = ledger.connect(record.id, at: now) { [weak self, weak node] event in
       if let node { self?.events.append((node, event)) }
@@ -131,7 +134,10 @@ final class ClusterWorld {
     return person
   }
 
-  func join(_ person: Person, at name: String, isMoved: Bool = false, unreachable: String? = nil) {
+  /// - Parameter seen: the highest number that the person says it has seen; nil: the truth.
+  func join(
+    _ person: Person, at name: String, isMoved: Bool = false, unreachable: String? = nil, seen: UInt64? = nil
+  ) {
     guard let node = nodes[name] else { return }
     clients += 1
     (person.node, person.client) = (name, ClientID(clients))
@@ -139,7 +145,7 @@ final class ClusterWorld {
     var join = Join(
       room: person.room, participantID: person.name, name: person.name, description: person.description,
       returningTo: person.epoch, resumptionKey: person.name)
-    (join.seen, join.isMoved) = (person.highest, isMoved)
+    (join.seen, join.isMoved) = (seen ?? person.highest, isMoved)
     join.unreachable = unreachable.map(Self.address)
     node.router.handle(.join(join), from: person.client, at: now)
   }
