@@ -73,7 +73,8 @@ struct Serve: AsyncParsableCommand {
   )
   var apiCredentials: String?
 
-  @Option(help: "Keeps the registry of the vendors' HTTP APIs in this file. (default: in memory; in a cluster in its Redis)")
+  @Option(
+    help: "Keeps the registry of the vendors' HTTP APIs in this file. (default: in memory; in a cluster in its Redis)")
   var registry: String?
 
   @Option(
