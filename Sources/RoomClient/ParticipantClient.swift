@@ -57,7 +57,8 @@ package final class ParticipantClient: RoomClient {
     var senders: Set<String> = []
   }
   private var entry: Entry?
-  /// Set while the client rejoins. New data messages wait until the unacknowledged ones have been sent again.
+  /// Data messages that are sent again after a rejoin. New ones wait behind them.
+  private var repeated = RepeatedMessages()
   /// Whether a join that is to bring the participant back has no answer yet. A server of a cluster may first have to find the room. It
   /// takes no other message until then.
   private var isEntering = false
@@ -199,7 +200,11 @@ package final class ParticipantClient: RoomClient {
     let data = SendData(message, id: "\(idPrefix)-\(nextMessage)")
     nextMessage += 1
     memory.remember(data)
-    if !isReturning { send(.data(data)) }
+    if !repeated.isEmpty {
+      repeated.add(data)
+    } else if !isReturning {
+      send(.data(data))
+    }
   }
 
   private func takeRequest() -> Int {
@@ -242,6 +247,7 @@ package final class ParticipantClient: RoomClient {
     unanswered = [:]
     pathLostSince = nil
     entry = nil
+    repeated = RepeatedMessages()
     isReturning = local != nil
     isEntering = isReturning
     // The join has the attributes and the credential.
@@ -276,11 +282,11 @@ package final class ParticipantClient: RoomClient {
     // A participant that returns to the same room has received all messages up to the last one that it received.
     let heard = isRejoin && continues ? lastOrder - orderBase : 0
     entry = Entry(isRejoin: isRejoin, isRouterNew: isRouterNew, heard: heard)
-    deliver(joined.history, hasMore: joined.hasMoreHistory ?? false)
+    deliver(joined.history, hasMore: joined.hasMoreHistory ?? false, at: now)
   }
 
   /// Takes a part of the messages that the room has kept. After the last part, sends the messages that the room has not received.
-  private func deliver(_ history: [ReceivedMessage], hasMore: Bool) {
+  private func deliver(_ history: [ReceivedMessage], hasMore: Bool, at now: Tick) {
     guard let heard = entry?.heard else { return }
     entry?.senders.formUnion(history.map(\.sender))
     for data in history where data.order > heard || heard == 0 { deliver(data, isHistory: true) }
@@ -291,9 +297,12 @@ package final class ParticipantClient: RoomClient {
     // Those of services are not in a room's log.
     if entry.isRouterNew { withdrawWords(notOf: entry.senders) }
     receiver.linkDidChange(.attendants(attendants))
-    for message in memory.unheard(isRouterNew: entry.isRouterNew, since: leftAt) { send(.data(message)) }
+    repeated = RepeatedMessages(memory.unheard(isRouterNew: entry.isRouterNew, since: leftAt), at: now)
+    sendRepeated(at: now)
     leftAt = nil
   }
+
+  private func sendRepeated(at now: Tick) { for message in repeated.take(at: now) { send(.data(message)) } }
 
   /// Services that have sent a status, and that a new router does not name, are believed until the status is withdrawn.
   private func setAttendants(_ names: [String]) {
@@ -369,15 +378,17 @@ package final class ParticipantClient: RoomClient {
   package func handleOwnTimeout(at now: Tick) {
     media.handleTimeout(at: now)
     takeEvents(at: now)
+    sendRepeated(at: now)
     if let pathLostSince, now - pathLostSince >= request.reconnectTimeout { signaling.finish(.lost) }
   }
 
   package var ownDeadline: Tick? {
-    media.deadline.sooner(pathLostSince.map { $0 + request.reconnectTimeout })
+    media.deadline.sooner(pathLostSince.map { $0 + request.reconnectTimeout }).sooner(repeated.deadline)
   }
 
   package var ownDeadlineReason: String {
-    media.deadline == ownDeadline ? media.deadlineReason : "end of a media path restart"
+    if media.deadline == ownDeadline { return media.deadlineReason }
+    return repeated.deadline == ownDeadline ? "messages to be sent again" : "end of a media path restart"
   }
 
   package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
@@ -454,7 +465,7 @@ package final class ParticipantClient: RoomClient {
       receiver.linkDidChange(.layersWanted(id, layers))
     case .mediaRestarted(let description): mediaRestarted(description, at: now)
     case .attendants(let names): setAttendants(names)
-    case .history(let page): deliver(page.messages, hasMore: page.hasMore)
+    case .history(let page): deliver(page.messages, hasMore: page.hasMore, at: now)
     case .failed(_, let failure) where failure.code == .mediaLost:
       if pathLostSince == nil { restartMedia(at: now) }
     case .accepted(let request):

@@ -98,6 +98,23 @@ struct RestoredRoomTests {
     #expect(ana.sent(to: "ws://n2") == ["one", "two"])
   }
 
+  @Test func manyRetransmissionsAreSpreadOverTimeInTheirOrder() throws {
+    let ana = try Ana.joined(Self.places)
+    for number in 0..<350 { ana.send("m\(number)") }
+    receipts(ana)
+    ana.admit { _ in "e2" }
+    ana.servers.say(.moved(places: ["ws://n2"]))
+    #expect(ana.sent(to: "ws://n2").count == 100, "the budget at a router is for its tracks, too")
+    ana.send("new")
+    #expect(ana.sent(to: "ws://n2").count == 100)
+    ana.servers.run(for: .milliseconds(600))
+    #expect(ana.sent(to: "ws://n2").count == 200)
+    ana.servers.run(for: .seconds(2))
+    #expect(ana.sent(to: "ws://n2") == (0..<350).map { "m\($0)" } + ["new"])
+    ana.send("last")
+    #expect(ana.sent(to: "ws://n2").last == "last")
+  }
+
   @Test func retransmissionBeginsTenSecondsBeforeTheSenderLeft() throws {
     let ana = try Ana.joined(Self.places)
     ana.send("early")
