@@ -16,6 +16,7 @@ public final class KoineEnvironment: TestEnvironment {
   private let suffix: String
   /// In a cluster: when the homes of all rooms die, in milliseconds; nil: they do not.
   private var killsHomesAt: Int?
+  public let interruptedUntil: Int?
   private var rooms: Set<String> = []
 
   public init(_ world: World, isVirtual: Bool, suffix: String = "", killsHomesAt: Int? = nil) {
@@ -23,6 +24,8 @@ public final class KoineEnvironment: TestEnvironment {
     self.isVirtual = isVirtual
     self.suffix = suffix
     self.killsHomesAt = killsHomesAt
+    // All see and hear all again by then (Docs/cluster.md).
+    interruptedUntil = killsHomesAt.map { $0 + 3_000 }
     start = world.backend.scheduler.now
   }
 

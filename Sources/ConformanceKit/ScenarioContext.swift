@@ -72,6 +72,12 @@ public final class ScenarioContext {
 
   // MARK: Waiting and checks
 
+  /// Lets an interruption pass that the environment makes by itself: for what is expected to go on without one.
+  public func passInterruption() async {
+    guard let end = environment.interruptedUntil, end > environment.now else { return }
+    await environment.run(milliseconds: end - environment.now)
+  }
+
   /// Lets this many milliseconds pass in the environment.
   public func run(milliseconds: Int) async { await environment.run(milliseconds: milliseconds) }
 

@@ -15,8 +15,16 @@ public protocol TestEnvironment: AnyObject {
   /// Switches the cameras of all later drivers to 640×360.
   /// - Returns: false if the environment has only one camera size.
   func useLargeCameras() -> Bool
+  /// Until when an interruption may be felt that the environment makes by itself, such as the death of a room's server, in milliseconds
+  /// like `now`. Nil: it makes none.
+  var interruptedUntil: Int? { get }
   /// Ends everything that belongs to the environment.
   func close() async
+}
+
+extension TestEnvironment {
+  /// No interruption.
+  public var interruptedUntil: Int? { nil }
 }
 
 /// State of the credential that a participant joins with.

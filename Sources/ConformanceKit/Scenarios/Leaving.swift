@@ -97,6 +97,7 @@ extension Scenario {
       let (ana, ben) = try await context.two()
       try? ben.join()
       await context.run(milliseconds: 500)
+      await context.passInterruption()
       try context.expect("Ben is still there", ben.isConnected)
       try await context.allAgree()
       try context.expect("he was announced once", context.count(.joined, to: ana, of: ben) == 1)

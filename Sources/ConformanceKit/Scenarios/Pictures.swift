@@ -10,6 +10,7 @@ extension Scenario {
     },
     Scenario("picture.goes-on", "Pictures keep coming.", proves: "law 7") { context in
       let (ana, ben) = try await context.two()
+      await context.passInterruption()
       let before = (ana.sees(ben)?.pictures ?? 0, ben.sees(ana)?.pictures ?? 0)
       await context.run(milliseconds: 2_000)
       try context.expect("Ana saw some 30 more of Ben", (ana.sees(ben)?.pictures ?? 0) - before.0 > 15)
