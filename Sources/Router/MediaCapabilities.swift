@@ -24,11 +24,15 @@ package struct MediaCapabilities: Hashable, Sendable {
   /// Whether only its packets tell which source is which (RFC 8843 section 9.2): it may publish sources of 0.
   package var namesSourcesInPackets: Bool
 
+  /// Whether it knows the streams that it receives by the router's mids. Browsers know them by their own, and from their sources.
+  package var knowsMids: Bool
+
   package init(
-    extensions: HeaderExtensionMap, payloadTypes: [Codec: PayloadTypes], namesSourcesInPackets: Bool = false
+    extensions: HeaderExtensionMap, payloadTypes: [Codec: PayloadTypes], namesSourcesInPackets: Bool = false,
+    knowsMids: Bool = true
   ) {
     (self.extensions, self.payloadTypes) = (extensions, payloadTypes)
-    self.namesSourcesInPackets = namesSourcesInPackets
+    (self.namesSourcesInPackets, self.knowsMids) = (namesSourcesInPackets, knowsMids)
   }
 
   package static let koine = MediaCapabilities(

@@ -352,6 +352,7 @@ extension Router {
   {
     var peerConfiguration = PeerConfiguration(role: .server, certificate: configuration.certificate)
     peerConfiguration.extensions = capabilities.extensions
+    peerConfiguration.namesStreams = capabilities.knowsMids
     peerConfiguration.tracesPlaintext = configuration.tracesPlaintext
     // A stream that is allowed to be published is allowed to reach its receivers.
     peerConfiguration.maximumBitrate = SignalingLimits.bitrate

@@ -252,7 +252,9 @@ extension MediaCapabilities {
           media: format.payloadType, rtx: format.rtxPayloadType, red: format.redPayloadType)
       }
     }
-    self.init(extensions: HeaderExtensionMap(offer.extensionIDs), payloadTypes: types, namesSourcesInPackets: true)
+    self.init(
+      extensions: HeaderExtensionMap(offer.extensionIDs), payloadTypes: types, namesSourcesInPackets: true,
+      knowsMids: false)
   }
 }
 

@@ -7,6 +7,7 @@ final class PeerSender {
 
   /// Changes when negotiation does.
   var extensions: HeaderExtensionMap
+  private let namesStreams: Bool
   private let events: EventQueue
   private let control: ControlQueue
   private let trace: PlaintextTrace
@@ -24,7 +25,7 @@ final class PeerSender {
   init(
     _ configuration: PeerConfiguration, events: EventQueue, control: ControlQueue, trace: PlaintextTrace, now: Tick
   ) {
-    extensions = configuration.extensions
+    (extensions, namesStreams) = (configuration.extensions, configuration.namesStreams)
     (self.events, self.control, self.trace) = (events, control, trace)
     pacer = Pacer(targetBitrate: configuration.startBitrate, now: now)
     rate = SendRate(
@@ -203,7 +204,7 @@ final class PeerSender {
       header = other
       payload = prefixed(payload, with: packet.sequence)
     }
-    stream.layers[item.layer].name(&extensions, isRetransmission: isRetransmission)
+    if namesStreams { stream.layers[item.layer].name(&extensions, isRetransmission: isRetransmission) }
     extensions.absoluteSendTime = LocalClock.absoluteSendTime(at: now)
     extensions.transportSequence = rate.number(payloadSize: payload.count, at: now)
     if isRetransmission { rate.retransmitted(payloadSize: payload.count, at: now) }
@@ -278,7 +279,7 @@ final class PeerSender {
       return nil
     }
     var extensions = HeaderExtensions()
-    stream.layers[layer].name(&extensions, isRetransmission: true)
+    if namesStreams { stream.layers[layer].name(&extensions, isRetransmission: true) }
     extensions.absoluteSendTime = LocalClock.absoluteSendTime(at: now)
     extensions.transportSequence = rate.number(payloadSize: Self.paddingLength, at: now)
     guard let headerLength = header.write(into: out, extensions: extensions, map: self.extensions) else {

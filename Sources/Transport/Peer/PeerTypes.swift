@@ -15,6 +15,9 @@ package struct PeerConfiguration: Sendable {
   package var dtls: DTLSEndpoint.Role?
   package var certificate: Certificate
   package var extensions = HeaderExtensionMap.koine
+  /// Whether the first packets of a stream carry its mid. Only for a remote peer that knows the stream by this mid: others drop packets
+  /// with a mid that they do not know, also if they know the source (RFC 9143, section 9.2).
+  package var namesStreams = true
   /// In bit/s.
   package var startBitrate = 1_500_000
   package var minimumBitrate = 50_000
