@@ -31,6 +31,9 @@ extension RouterHost {
     case .answered(let number, let answer):
       let isAnswer = if case .failed = answer { false } else { true }
       ledgerMeter.answered(number, isAnswer: isAnswer, at: now)
+      if case .nodes(let listed) = answer {
+        nodes.withLock { $0.update(living: listed.compactMap(\.record.publicAddress), at: now) }
+      }
       if isAnswer { readiness.withLock { $0.lastAnswer = now } }
     case .connected, .disconnected: break
     case .message(_, let bytes): execute(bytes)
@@ -77,22 +80,12 @@ extension RouterHost {
     guard let router = signaling?.router else { return }
     router.setLoad(load, at: now)
     readiness.withLock { $0.knowsRegistry = ownLedger?.registry.hasRead ?? true }
-    let addresses = router.clusterStatistics?.addresses ?? []
-    let origins = Set(addresses.map(Self.origin))
-    nodes.withLock { $0 = (addresses, origins) }
   }
 
-  /// From any thread. Where participants reach the nodes of the cluster.
+  /// From any thread. Where participants reach the nodes of the cluster, also those that were alive lately.
   var nodeAddresses: [String] { nodes.withLock { $0.addresses } }
 
-  /// Of the pages of a node that is reached at this address: `wss://n1.example.com` has those of `https://n1.example.com`.
-  private static func origin(ofNodeAt address: String) -> String {
-    var origin = "http" + address.dropFirst(2).lowercased()
-    if origin.hasSuffix("/") { origin.removeLast() }
-    return origin
-  }
-
-  /// From any thread. Whether a page of another node sends this: its room may be here.
+  /// From any thread. Whether a page of another node sends this, which may be dead by now: the page's room may be here.
   func isNodeOrigin(_ origin: String) -> Bool { nodes.withLock { $0.origins.contains(origin.lowercased()) } }
 
   /// From any thread.

@@ -51,8 +51,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   var loadMeter: LoadMeter?
   var ledgerMeter = LedgerMeter()
   let readiness = Lock(Readiness())
-  /// Where participants reach the living nodes, and the origins of the nodes' pages, which may connect here.
-  let nodes = Lock((addresses: [String](), origins: Set<String>()))
+  let nodes = Lock(KnownNodes())
   var drainWaits: [CheckedContinuation<Void, Never>] = []
   var releaseWaits: [CheckedContinuation<Void, Never>] = []
   private var addresses: [TransportAddress] = []
