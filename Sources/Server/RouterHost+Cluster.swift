@@ -34,7 +34,7 @@ extension RouterHost {
       if case .nodes(let listed) = answer {
         nodes.withLock { $0.update(living: listed.compactMap(\.record.publicAddress), at: now) }
       }
-      if isAnswer { readiness.withLock { $0.lastAnswer = now } }
+      readiness.withLock { $0.answered(answer, at: now) }
     case .connected, .disconnected: break
     case .message(_, let bytes): execute(bytes)
     }

@@ -63,9 +63,17 @@ struct Readiness: Sendable {
   /// The ledger's answer has to be more recent.
   static let patience = Duration.seconds(2)
 
-  var lastAnswer: Tick?
+  private var lastAnswer: Tick?
   var isDraining = false
   var knowsRegistry = false
+
+  /// A ledger that cannot write, as with a full disk, still answers what is only read: that does not count.
+  mutating func answered(_ answer: LedgerAnswer, at now: Tick) {
+    switch answer {
+    case .failed, .nodes, .page, .jobs, .rooms: break
+    case .done, .registered, .placed, .appended, .nameTaken, .evicted, .alive, .gone, .fenced, .behind: lastAnswer = now
+    }
+  }
 
   /// - Returns: why the node is not ready; nil if it is.
   func obstacle(at now: Tick) -> String? {
