@@ -1,6 +1,7 @@
 """Apps of every style by their samples, and what they must see and hear of each other: for the scripts that drive servers."""
 
 import atexit
+import functools
 import json
 import os
 import pathlib
@@ -29,6 +30,7 @@ def until(what, condition, seconds=60, pause=0.5):
     return time.monotonic() - start
 
 
+@functools.cache
 def programs():
     """Where the build has put the programs."""
     shown = subprocess.run(
@@ -57,20 +59,36 @@ class App:
             fail(f"{self.name} ended with {self.process.returncode}:\n{self.log.read_text()[-3000:]}")
         return self.log.read_text()
 
-    def figures(self):
-        """Pictures and packets from each of the others so far, and why a picture rests."""
-        before = self.text().count("\n}\n")
+    def ask(self):
+        """Asks for its figures. Returns the length of its log, behind which `answer` finds them."""
+        length = self.log.stat().st_size
+        self.process.send_signal(signal.SIGUSR1)
+        return length
 
-        def are_told():
-            self.process.send_signal(signal.SIGUSR1)  # not heard before it follows its call
-            time.sleep(0.1)
-            return self.text().count("\n}\n") > before
-
-        until(f"{self.name} tells its figures", are_told, 20)
-        reports = re.findall(r"^\{\n.*?^\}\n", self.text(), re.DOTALL | re.MULTILINE)
+    def answer(self, length):
+        """Frames and audio packets from each of the others so far, and why a camera's video is paused; None: not yet."""
+        if self.process.poll() is not None:
+            self.text()
+        with open(self.log, errors="replace") as log:
+            log.seek(length)
+            reports = re.findall(r"^\{\n.*?^\}\n", log.read(), re.DOTALL | re.MULTILINE)
         return {
-            way["sender"]: (way["framesRendered"], way["packets"], way.get("pause"))
-            for way in json.loads(reports[-1])["directions"]}
+            way["sender"]: (way["framesRendered"], way["audioPackets"], way.get("pause"))
+            for way in json.loads(reports[-1])["directions"]} if reports else None
+
+    def figures(self, length=None):
+        """As `answer`, with patience: a request is not heard before the app follows its call."""
+        length, ends = self.ask() if length is None else length, time.monotonic() + 20
+        again = time.monotonic() + 1
+        while (figures := self.answer(length)) is None:
+            now = time.monotonic()
+            if now > ends:
+                fail(f"{self.name} does not tell its figures")
+            if now > again:
+                self.ask()
+                again = now + 1
+            time.sleep(0.02)
+        return figures
 
     def leave(self):
         self.process.send_signal(signal.SIGTERM)
@@ -89,28 +107,52 @@ class Call:
         for app in apps:
             until(f"{app.name} is told something", lambda: bool(app.text()))
 
-    def goes_on(self, after, seconds=60, pause=0.5):
-        """New pictures and new sound of all come to all. Returns the seconds that it took."""
-        before = {name: app.figures() for name, app in self.apps.items()}
+    def figures(self, among=None):
+        """Of all apps, or of some, which are asked at the same time."""
+        asked = {name: self.apps[name].ask() for name in among or self.apps}
+        return {name: self.apps[name].figures(length) for name, length in asked.items()}
+
+    def missing(self, before, frames=10, packets=10, among=None):
+        """From whom nothing new has come to whom since `before`, of all or some: fewer frames or audio packets than these."""
+        missing, resting, now = [], [], self.figures(among)
+        for name in now:
+            for sender in now.keys() - {name}:
+                then, new = (figures[name].get(sender, (0, 0, None)) for figures in (before, now))
+                # Whoever has joined anew counts from nought. Where the machine does not keep up a picture may rest,
+                # and the app is told.
+                stands = [
+                    b - a < least and not (b < a and b >= least)
+                    for a, b, least in zip(then[:2], new[:2], (frames, packets))]
+                if stands[1] or stands[0] and new[2] != "poorPath":
+                    missing.append(f"{name} < {sender}: {then} {new}")
+                elif stands[0]:
+                    resting.append(f"{name} < {sender}")
+        if len(resting) > len(now):
+            missing.append(f"so many pictures rest: {resting}")
+        return missing
+
+    def goes_on(self, after, seconds=60, pause=0.5, among=None):
+        """New pictures and new sound of all, or of some, come to all of them. Returns the seconds that it took."""
+        before = self.figures(among)
+        return until(
+            f"pictures and sound of all come to all {after}", lambda: self.missing(before, among=among) or True, seconds,
+            pause)
+
+    def recovers(self, since, after, seconds, settle=0.4):
+        """After a fault at the monotonic time `since`: two frames and five audio packets of all have come to all that did not come
+        `settle` seconds after the fault, when what was on its way has arrived. Returns the seconds since the fault. `slowest` says
+        which receivers waited how long."""
+        time.sleep(max(0, since + settle - time.monotonic()))
+        before, self.slowest = self.figures(), {}
 
         def all_came():
-            missing, resting = [], []
-            for name, app in self.apps.items():
-                now = app.figures()
-                for sender in self.apps.keys() - {name}:
-                    then, new = before[name].get(sender, (0, 0, None)), now.get(sender, (0, 0, None))
-                    # Whoever has joined anew counts from nought. Where the machine does not keep up a picture may rest,
-                    # and the app is told.
-                    stands = [b - a < 10 and not (b < a and b >= 10) for a, b in zip(then[:2], new[:2])]
-                    if stands[1] or stands[0] and new[2] != "poorPath":
-                        missing.append(f"{name} < {sender}: {then} {new}")
-                    elif stands[0]:
-                        resting.append(f"{name} < {sender}")
-            if len(resting) > len(self.apps):
-                missing.append(f"so many pictures rest: {resting}")
+            missing = self.missing(before, 2, 5)
+            for receiver in {one.split(" < ")[0] for one in missing}:
+                self.slowest[receiver] = round(time.monotonic() - since, 1)
             return missing or True
 
-        return until(f"pictures and sound of all come to all {after}", all_came, seconds, pause)
+        until(f"video and audio of all come to all {after}", all_came, since + seconds - time.monotonic(), 0.05)
+        return time.monotonic() - since
 
     def has_heard(self, heard, after):
         self.heard += [one for one in heard if one not in self.heard]

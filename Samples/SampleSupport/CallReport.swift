@@ -6,6 +6,8 @@ import KoineBase
 public struct DirectionReport: Sendable, Codable {
   public var receiver, sender: String
   public var packets = 0
+  /// Of `packets`, those of the microphone and of a screen's audio.
+  public var audioPackets = 0
   /// Never arrived, not even as a retransmission.
   public var packetsLost = 0
   public var packetsRecovered = 0
@@ -32,6 +34,7 @@ public struct DirectionReport: Sendable, Codable {
     guard let earlier else { return self }
     var sum = self
     sum.packets += earlier.packets
+    sum.audioPackets += earlier.audioPackets
     sum.packetsLost += earlier.packetsLost
     sum.packetsRecovered += earlier.packetsRecovered
     sum.framesReceived += earlier.framesReceived
@@ -59,6 +62,7 @@ public struct DirectionReport: Sendable, Codable {
       packetsLost += incoming.lost
       packetsRecovered += incoming.recovered
     }
+    audioPackets = audio?.incoming?.packets ?? 0
     if let video = video?.video {
       (framesReceived, framesRendered) = (video.received, video.rendered)
       (width, height, framesPerSecond) = (video.width, video.height, video.framesPerSecond)

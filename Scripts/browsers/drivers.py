@@ -22,7 +22,8 @@ class Chromium:
         "--window-size=1280,800", "--remote-debugging-pipe",
     ]
 
-    def __init__(self, url):
+    def __init__(self, url, prefix=(), flags=()):
+        """`prefix` runs it in another place, as a network namespace."""
         self.folder = tempfile.mkdtemp(prefix="koine-chromium-")
         to_read, self.out = os.pipe()
         self.incoming, from_write = os.pipe()
@@ -33,7 +34,7 @@ class Chromium:
             os.dup2(writing, 4)
 
         self.process = subprocess.Popen(
-            ["chromium", *self.FLAGS, f"--user-data-dir={self.folder}", "about:blank"], preexec_fn=move,
+            [*prefix, "chromium", *self.FLAGS, *flags, f"--user-data-dir={self.folder}", "about:blank"], preexec_fn=move,
             close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(from_write)
