@@ -208,6 +208,32 @@ const scenarios = {
     expect(name, joins(B(2)).map(({ isMoved }) => isMoved), [true]);
     expect(name, events, ["joined"]);
   },
+  async firstJoinGoesOnToTheNextServerIfTheLedgerIsAway(Room, name) {
+    const { room } = await enter(Room);
+    room.leave();
+    await pass(2_000);
+    servers[B(1)] = redirects(N(2), N(3));
+    servers[B(2)] = (message) =>
+      message.type === "join" ? [{ type: "refused", failure: { code: "unavailable", message: "not known" } }] : [];
+    attempts = [];
+    const again = new Room({ room: "tea", name: "Ana" });
+    const events = [];
+    for (const type of ["joined", "reconnecting", "ended"]) again.addEventListener(type, () => events.push(type));
+    again.join({});
+    await pass(200);
+    expect(name, urls(), [B(1), B(2), B(3)]);
+    expect(name, events, ["joined"]);
+    again.leave();
+    await pass(2_000);
+    for (const number of [1, 3]) servers[B(number)] = servers[B(2)];
+    [attempts, events.length] = [[], 0];
+    const alone = new Room({ room: "tea", name: "Ana" });
+    alone.addEventListener("ended", ({ detail }) => events.push(detail.reason));
+    alone.join({});
+    await pass(60_000);
+    expect(name, urls(), [B(1)]);
+    expect(name, events, ["refused"]);
+  },
   async serversThatPointAtEachOtherMakeNoSpin(Room, name) {
     const { events, forget } = await enter(Room);
     servers[B(1)] = redirects(N(2));

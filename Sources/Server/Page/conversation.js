@@ -150,6 +150,9 @@ export class Places {
     return isPrompt;
   }
 
+  /** Whether this round has places that have not been tried. */
+  get hasNext() { return this.#round.length > 0; }
+
   get isAlone() { return this.#known.length === 1; }
 
   endRound() { this.#round = []; }

@@ -194,6 +194,12 @@ export class Room extends EventTarget {
     this.#connect();
   }
 
+  /** Joins at the next server: the first one's ledger is away. */
+  #tryNext() {
+    this.#drop();
+    this.#later(() => this.#connect());
+  }
+
   #leave(when = performance.now()) {
     if (this.#isAdmitted) this.#left ??= when;
     this.#isAdmitted = false;
@@ -466,6 +472,7 @@ export class Room extends EventTarget {
       case "refused":
         if (message.failure.code === "moved") this.#move(message.places, message.failure);
         else if (message.failure.code === "unavailable" && this.me) this.#retry();
+        else if (message.failure.code === "unavailable" && this.#places.hasNext) this.#tryNext();
         else if (message.failure.code === "unknownConversation") this.#rejoin();
         else if (message.failure.code === "tooMany" && this.me) { this.#places.endRound(); this.#retry(); }
         else this.#end("refused", message.failure);
