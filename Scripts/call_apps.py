@@ -43,6 +43,7 @@ class App:
 
     def __init__(self, name, program, room, backend, folder, prefix=(), camera="160x90@5"):
         self.name, self.log = name, folder / f"{name}.log"
+        self.packets_lost = 0  # of all directions, as it told last
         self.process = subprocess.Popen(
             [*prefix, program, "--room", room, "--name", name, "--peers", "0",
              "--seconds", "0", "--json", "--trace", "--camera", f"stamp:{name},{camera}"],
@@ -72,9 +73,11 @@ class App:
         with open(self.log, errors="replace") as log:
             log.seek(length)
             reports = re.findall(r"^\{\n.*?^\}\n", log.read(), re.DOTALL | re.MULTILINE)
-        return {
-            way["sender"]: (way["framesRendered"], way["audioPackets"], way.get("pause"))
-            for way in json.loads(reports[-1])["directions"]} if reports else None
+        if not reports:
+            return None
+        directions = json.loads(reports[-1])["directions"]
+        self.packets_lost = sum(way["packetsLost"] for way in directions)
+        return {way["sender"]: (way["framesRendered"], way["audioPackets"], way.get("pause")) for way in directions}
 
     def figures(self, length=None):
         """As `answer`, with patience: a request is not heard before the app follows its call."""
