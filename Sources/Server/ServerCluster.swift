@@ -70,7 +70,7 @@ struct Readiness: Sendable {
   /// A ledger that cannot write, as with a full disk, still answers what is only read: that does not count.
   mutating func answered(_ answer: LedgerAnswer, at now: Tick) {
     switch answer {
-    case .failed, .nodes, .page, .jobs, .rooms: break
+    case .failed, .nodes, .page, .jobs, .rooms, .found, .registry: break
     case .done, .registered, .placed, .appended, .nameTaken, .evicted, .alive, .gone, .fenced, .behind: lastAnswer = now
     }
   }

@@ -9,6 +9,7 @@ import Testing
 
   @Test func nodeIsReadyForTwoSecondsAfterAnAnswer() {
     var readiness = Readiness()
+    readiness.knowsRegistry = true
     #expect(readiness.obstacle(at: start) == "the ledger has not answered yet")
     readiness.answered(.done, at: start)
     #expect(readiness.obstacle(at: start + .seconds(2)) == nil)
@@ -19,6 +20,7 @@ import Testing
 
   @Test func listOfNodesDoesNotKeepANodeReady() {
     var readiness = Readiness()
+    readiness.knowsRegistry = true
     readiness.answered(.done, at: start)
     readiness.answered(.nodes([]), at: start + .seconds(3))
     readiness.answered(.failed(.away("full")), at: start + .seconds(3))
