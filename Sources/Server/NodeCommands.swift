@@ -9,13 +9,18 @@ import KoineVendorAPIs
 ///     command ─→ is the room here? ─ no ─→ `find` ─→ its home, over the home's channel ─→ answer, over this node's channel
 ///
 /// A command has an id. It is sent again until it is answered, also to another home if the room has one by then, and each home executes
-/// it once. After `patience` it fails with `unavailable`.
+/// it once. A home that does not answer is suspected as by its participants (`LedgerRequest.evict`). After `patience` the command fails
+/// with `unavailable`.
 final class NodeCommands: Sendable {
   private let patience: Duration
   /// Until the command is sent again.
   private static let repetition = Duration.milliseconds(250)
   /// Until it is asked again where the room is.
   private static let pause = Duration.milliseconds(100)
+  /// How long a home may be silent before it is suspected, and how long a room without a living home is waited for: its participants
+  /// may be on their way to another one.
+  private static let suspicion = Duration.seconds(1)
+  private static let succession = Duration.seconds(1)
   /// Answers that are kept for repeated commands.
   private static let memory = 1_000
 
@@ -155,31 +160,35 @@ final class NodeCommands: Sendable {
   ) async -> Outcome {
     let end = ContinuousClock.now + patience
     let id = (0..<2).map { _ in String(UInt64.random(in: 0...UInt64.max), radix: 36) }.joined()
-    var isHomeDead = false
+    var silence: (home: NodeID, since: ContinuousClock.Instant)?
+    var deadSince: ContinuousClock.Instant?
     repeat {
       let (room, isHere) = await node.locate(asked)
       if isHere { return .here }
       switch await node.ask(.find(room: room)) {
       case .found(nil, _): return .here
       case .found(let place?, isAlive: true):
-        isHomeDead = false
+        deadSince = nil
         // Placed here, and not opened yet: nobody is in the room.
         if place.home == node.id { return .here }
+        if silence?.home != place.home { silence = (place.home, .now) }
         let command = Message.Command(
           id: id, from: node.id, version: node.version(), room: asked, order: order, request: request)
-        if let answer = await exchange(command, with: place.home), answer.order != nil || answer.request != nil {
-          return .answered(answer)
+        if let answer = await exchange(command, with: place.home) {
+          if answer.order != nil || answer.request != nil { return .answered(answer) }
+          silence = nil
+        } else if let since = silence?.since, since.duration(to: .now) >= Self.suspicion {
+          _ = await node.ask(.evict(place.home))
         }
-        try? await Task.sleep(for: Self.pause)
       case .found(_, isAlive: false):
-        // Its participants may be on their way to another.
-        isHomeDead = true
-        try? await Task.sleep(for: Self.pause)
-      default: try? await Task.sleep(for: Self.pause)
+        if let since = deadSince, since.duration(to: .now) >= Self.succession { return .here }
+        deadSince = deadSince ?? .now
+      default: break
       }
+      try? await Task.sleep(for: Self.pause)
     } while ContinuousClock.now < end
     // Who comes back to the room later, comes by the rules of the registry.
-    return isHomeDead ? .here : .unreachable
+    return deadSince == nil ? .unreachable : .here
   }
 
   /// - Returns: nil if no answer came until the command has to be sent again.

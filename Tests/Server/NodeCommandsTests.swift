@@ -58,6 +58,11 @@ import Testing
           return .found(
             RoomPlace(home: home, term: RoomTerm(count: 1, nonce: "x")), isAlive: state.isHomeAlive)
         }
+      case .evict(let id):
+        return state.withLock { state in
+          if state.nodes[id] == nil { state.isHomeAlive = false }
+          return state.nodes[id] == nil ? .done : .alive
+        }
       case .publish(.node(let id), let bytes):
         let (node, isLost, after): (NodeCommands?, Bool, (@Sendable () -> Void)?) = state.withLock { state in
           guard state.losses > 0 else { return (state.nodes[id], false, nil) }
@@ -158,6 +163,20 @@ import Testing
       return
     }
     #expect(error.code == .noSuchRoom)
+  }
+
+  @Test func homeThatIsSilentForASecondIsSuspected() async {
+    let nodes = Nodes()
+    let first = nodes.add(n1)
+    nodes.state.withLock { $0.home = n2 }
+    let begun = ContinuousClock.now
+    guard case .failure(let error) = await first.execute(request) else {
+      Issue.record("executed")
+      return
+    }
+    #expect(error.code == .noSuchRoom)
+    #expect(begun.duration(to: .now) >= .seconds(2), "a second of silence, and one for a new home")
+    #expect(nodes.state.withLock { !$0.isHomeAlive })
   }
 
   @Test func roomWithoutAHomeAndCommandsForAllRoomsAreOfTheNodeItself() async {
