@@ -21,8 +21,9 @@ final class NodeCommands: Sendable {
   /// may be on their way to another one.
   private static let suspicion = Duration.seconds(1)
   private static let succession = Duration.seconds(1)
-  /// Answers that are kept for repeated commands.
+  /// Answers that are kept for repeated commands, and their bytes.
   private static let memory = 1_000
+  private static let memoryBytes = 4 << 20
 
   /// A message between two nodes.
   struct Message: Codable, Sendable {
@@ -93,6 +94,20 @@ final class NodeCommands: Sendable {
     var waiting: [String: CheckedContinuation<Message.Answer?, Never>] = [:]
     var executions: [String: Execution] = [:]
     var order: [String] = []
+    var bytes = 0
+
+    mutating func forget(_ id: String) {
+      if case .done(let answer) = executions.removeValue(forKey: id) { bytes -= answer.count }
+    }
+
+    /// Commands that are under way stay: their repetitions must not be executed.
+    mutating func forgetOldest() {
+      while order.count > NodeCommands.memory || bytes > NodeCommands.memoryBytes {
+        let oldest = order.firstIndex { if case .done = executions[$0] { true } else { false } }
+        guard let oldest else { return }
+        forget(order.remove(at: oldest))
+      }
+    }
   }
 
   private let state = Lock(State())
@@ -224,7 +239,7 @@ final class NodeCommands: Sendable {
       if earlier == nil {
         state.executions[command.id] = .underWay
         state.order.append(command.id)
-        if state.order.count > Self.memory { state.executions[state.order.removeFirst()] = nil }
+        state.forgetOldest()
       }
       return earlier
     }
@@ -250,7 +265,10 @@ final class NodeCommands: Sendable {
     let reply = Message(answer)
     guard let bytes = try? JSONCodec.encode(reply, limits: ControlRequest.replyLimits) else { return }
     state.withLock { state in
-      if state.executions[command.id] != nil { state.executions[command.id] = .done(bytes) }
+      guard state.executions[command.id] != nil else { return }
+      state.executions[command.id] = .done(bytes)
+      state.bytes += bytes.count
+      state.forgetOldest()
     }
     await self.answer(command, bytes)
   }
@@ -258,7 +276,7 @@ final class NodeCommands: Sendable {
   /// It may be sent again.
   private func forget(_ id: String) {
     state.withLock { state in
-      state.executions[id] = nil
+      state.forget(id)
       state.order.removeAll { $0 == id }
     }
   }

@@ -12,7 +12,10 @@ extension RouterHost {
   /// On the network loop, with a new router.
   func joinCluster() {
     guard let cluster = configuration.cluster else { return }
-    let made = cluster.connect(cluster.record.id) { [weak self] event in self?.receive(event) }
+    // What waits for an answer gets one also when this object is gone.
+    let made = cluster.connect(cluster.record.id) { [weak self, ownLedger] event in
+      if ownLedger?.take(event) != true { self?.receive(event) }
+    }
     ledger = made
     ownLedger?.use(made.ledger)
     loadMeter = LoadMeter(at: now)
@@ -20,7 +23,6 @@ extension RouterHost {
 
   /// On the ledger's thread.
   private func receive(_ event: LedgerEvent) {
-    if ownLedger?.take(event) == true { return }
     if case .message(_, let bytes) = event, commands?.take(bytes) == true { return }
     post { [weak self] in self?.take(event) }
   }
