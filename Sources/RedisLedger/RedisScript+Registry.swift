@@ -20,8 +20,8 @@ extension RedisScript {
     end
     local function notify() redis.call('PUBLISH', 'k:all', '{"registry":"changed"}') end
     local function remove(key, watched)
+      redis.call('DEL', 'k:value:'..key)  -- first: a Redis without memory refuses scripts that begin with another write
       local version = makeVersion()
-      redis.call('DEL', 'k:value:'..key)
       redis.call('ZREM', 'k:values', key)
       redis.call('ZREM', 'k:expiries', key)
       if watched then

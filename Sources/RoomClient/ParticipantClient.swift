@@ -160,6 +160,7 @@ package final class ParticipantClient: RoomClient {
       statistics.availableReceiveBitrate = availableReceiveBitrate
       completion(statistics)
     case .leave:
+      for message in repeated.takeAll() { send(.data(message)) }
       send(.leave(reason: nil))
       signaling.expectEnd(at: now)
     }

@@ -25,6 +25,12 @@ struct RepeatedMessages {
   /// A new message, which must not overtake those before it.
   mutating func add(_ message: SendData) { waiting.append(message) }
 
+  /// All that wait, because nothing is sent later.
+  mutating func takeAll() -> ArraySlice<SendData> {
+    defer { self = RepeatedMessages() }
+    return waiting
+  }
+
   /// The messages that are due.
   mutating func take(at now: Tick) -> ArraySlice<SendData> {
     guard let due = deadline, due <= now else { return [] }

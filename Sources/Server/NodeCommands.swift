@@ -20,7 +20,7 @@ final class NodeCommands: Sendable {
   /// How long a home may be silent before it is suspected, and how long a room without a living home is waited for: its participants
   /// may be on their way to another one.
   private static let suspicion = Duration.seconds(1)
-  private static let succession = Duration.seconds(1)
+  private static let succession = Duration.milliseconds(2_500)
   /// Answers that are kept for repeated commands, and their bytes.
   private static let memory = 1_000
   private static let memoryBytes = 4 << 20
@@ -52,6 +52,8 @@ final class NodeCommands: Sendable {
       var id: String
       var order: RoomReply?
       var request: CarriedResponse?
+
+      var isExecuted: Bool { order != nil || request != nil }
     }
 
     var command: Command?
@@ -90,8 +92,15 @@ final class NodeCommands: Sendable {
     case done([UInt8])
   }
 
+  /// A command of this node. Its answer may come between two of its sendings.
+  private struct Own {
+    var answer: Message.Answer?
+    var waiting: CheckedContinuation<Message.Answer?, Never>?
+    var sendings = 0
+  }
+
   private struct State {
-    var waiting: [String: CheckedContinuation<Message.Answer?, Never>] = [:]
+    var own: [String: Own] = [:]
     var executions: [String: Execution] = [:]
     var order: [String] = []
     var bytes = 0
@@ -157,11 +166,16 @@ final class NodeCommands: Sendable {
     }
   }
 
-  /// Whether another living node is the home of a room.
-  func isElsewhere(_ asked: String) async -> Bool {
+  /// Where a room is.
+  func place(of asked: String) async -> RoomHomes.Place {
     let (room, isHere) = await node.locate(asked)
-    guard !isHere, case .found(let place?, isAlive: true) = await node.ask(.find(room: room)) else { return false }
-    return place.home != node.id
+    if isHere { return .here }
+    switch await node.ask(.find(room: room)) {
+    case .found(nil, _): return .nowhere
+    case .found(let place?, isAlive: true) where place.home != node.id: return .elsewhere
+    // Participants may be on their way to it, or to another home.
+    default: return .unknown
+    }
   }
 
   private enum Outcome {
@@ -175,12 +189,15 @@ final class NodeCommands: Sendable {
   ) async -> Outcome {
     let end = ContinuousClock.now + patience
     let id = (0..<2).map { _ in String(UInt64.random(in: 0...UInt64.max), radix: 36) }.joined()
+    state.withLock { $0.own[id] = Own() }
+    defer { state.withLock { _ = $0.own.removeValue(forKey: id) } }
     var silence: (home: NodeID, since: ContinuousClock.Instant)?
     var deadSince: ContinuousClock.Instant?
     repeat {
       let (room, isHere) = await node.locate(asked)
-      if isHere { return .here }
-      switch await node.ask(.find(room: room)) {
+      let found = isHere ? LedgerAnswer.found(nil, isAlive: false) : await node.ask(.find(room: room))
+      if let answer = state.withLock({ $0.own[id]?.answer }) { return .answered(answer) }
+      switch found {
       case .found(nil, _): return .here
       case .found(let place?, isAlive: true):
         deadSince = nil
@@ -190,37 +207,62 @@ final class NodeCommands: Sendable {
         let command = Message.Command(
           id: id, from: node.id, version: node.version(), room: asked, order: order, request: request)
         if let answer = await exchange(command, with: place.home) {
-          if answer.order != nil || answer.request != nil { return .answered(answer) }
+          if answer.isExecuted { return .answered(answer) }
           silence = nil
         } else if let since = silence?.since, since.duration(to: .now) >= Self.suspicion {
           _ = await node.ask(.evict(place.home))
         }
       case .found(_, isAlive: false):
-        if let since = deadSince, since.duration(to: .now) >= Self.succession { return .here }
+        if let since = deadSince, since.duration(to: .now) >= Self.succession, await replaceHome(of: room) {
+          return .here
+        }
         deadSince = deadSince ?? .now
       default: break
       }
       try? await Task.sleep(for: Self.pause)
     } while ContinuousClock.now < end
-    // Who comes back to the room later, comes by the rules of the registry.
-    return deadSince == nil ? .unreachable : .here
+    return .unreachable
+  }
+
+  /// Gives a room whose home is dead to another node. If the home comes back, with participants that were cut off with it, it is not
+  /// the home any more: they join anew, by the rules of the registry.
+  private func replaceHome(of room: String) async -> Bool {
+    guard case .nodes(let nodes) = await node.ask(.nodes), let next = nodes.map(\.record).first(where: \.takesRooms)
+    else { return false }
+    let nonce = String(UInt64.random(in: 0...UInt64.max), radix: 36)
+    let request = PlaceRequest(room: room, candidate: next.id, nonce: nonce, isOpening: false)
+    guard case .placed = await node.ask(.place(request)) else { return false }
+    return true
   }
 
   /// - Returns: nil if no answer came until the command has to be sent again.
   private func exchange(_ command: Message.Command, with home: NodeID) async -> Message.Answer? {
     guard let bytes = try? JSONCodec.encode(Message(command)) else { return nil }
     return await withCheckedContinuation { done in
-      state.withLock { $0.waiting[command.id] = done }
+      let sending = state.withLock { state in
+        state.own[command.id]?.waiting = done
+        state.own[command.id]?.sendings += 1
+        return state.own[command.id]?.sendings ?? 0
+      }
       Task {
         _ = await node.ask(.publish(.node(home), bytes))
         try? await Task.sleep(for: Self.repetition)
-        end(command.id, nil)
+        end(command.id, nil, sending: sending)
       }
     }
   }
 
-  private func end(_ id: String, _ answer: Message.Answer?) {
-    state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: answer)
+  /// - Parameter sending: that this is the end of; nil: an answer has come.
+  private func end(_ id: String, _ answer: Message.Answer?, sending: Int? = nil) {
+    let waiting = state.withLock { state -> CheckedContinuation<Message.Answer?, Never>? in
+      guard var own = state.own[id], sending == nil || sending == own.sendings else { return nil }
+      if let answer, answer.isExecuted { own.answer = answer }
+      let waiting = own.waiting
+      own.waiting = nil
+      state.own[id] = own
+      return waiting
+    }
+    waiting?.resume(returning: answer)
   }
 
   // MARK: Messages
@@ -250,7 +292,7 @@ final class NodeCommands: Sendable {
     }
     guard await node.refresh(command.version) else { return forget(command.id) }
     var answer = Message.Answer(id: command.id)
-    guard await node.locate(command.room).isHere else {
+    guard await isHome(of: command.room) else {
       forget(command.id)
       guard let bytes = try? JSONCodec.encode(Message(answer)) else { return }
       return await self.answer(command, bytes)
@@ -263,7 +305,9 @@ final class NodeCommands: Sendable {
       answer.request = await node.answer(request).map(CarriedResponse.init)
     }
     let reply = Message(answer)
-    guard let bytes = try? JSONCodec.encode(reply, limits: ControlRequest.replyLimits) else { return }
+    guard let bytes = try? JSONCodec.encode(reply, limits: ControlRequest.replyLimits) else {
+      return forget(command.id)
+    }
     state.withLock { state in
       guard state.executions[command.id] != nil else { return }
       state.executions[command.id] = .done(bytes)
@@ -271,6 +315,14 @@ final class NodeCommands: Sendable {
       state.forgetOldest()
     }
     await self.answer(command, bytes)
+  }
+
+  /// Also of a room that was placed here and that nobody has entered.
+  private func isHome(of asked: String) async -> Bool {
+    let (room, isHere) = await node.locate(asked)
+    if isHere { return true }
+    guard case .found(let place?, _) = await node.ask(.find(room: room)) else { return false }
+    return place.home == node.id
   }
 
   /// It may be sent again.

@@ -34,11 +34,30 @@ extension RouterHost {
       return run(check, of: message, on: line, at: now)
     }
     lines[line]?.beginCheck()
-    registry.refresh { [self] _ in
-      // While the ledger is away, what is known decides: nothing changes there meanwhile.
+    refresh(registry, for: check, since: now) { [self] in
+      // While the ledger is away, what is known decides.
       let failure = registry.hasRead ? nil : Failure(.unavailable, "the registry of the cluster is not known yet")
       let goOn: @Sendable () -> Void = { [self] in go(on: check, failure, message, line) }
       if let apis { apis.followLinks(then: goOn) } else { goOn() }
+    }
+  }
+
+  /// How long a join waits for the registry: to a room that is here it does not, because calls go on without the ledger.
+  private static let registryPatience = Duration.seconds(8)
+
+  /// From any thread.
+  private func refresh(
+    _ registry: LedgerRegistry, for check: Check, since start: Tick, then done: @escaping @Sendable () -> Void
+  ) {
+    registry.refresh { [self] failure in
+      guard failure != nil, now < start + Self.registryPatience else { return done() }
+      post { [self] in
+        if case .join(let join)? = check.question, signaling?.router.place(of: join.room).isHere == false {
+          after(.milliseconds(250)) { [self] in refresh(registry, for: check, since: start, then: done) }
+        } else {
+          done()
+        }
+      }
     }
   }
 
@@ -46,7 +65,9 @@ extension RouterHost {
   private func go(on check: Check, _ failure: Failure?, _ message: IncomingMessage, _ line: ConnectionID) {
     post { [self] in
       if let failure {
-        finish(message, check.refused(failure), on: line, at: now)
+        // It says nothing about the credential.
+        if check.countsForAddress { lines[line]?.pass?.credentialAccepted() }
+        if lines[line] != nil { handle(message, check.refused(failure), on: line, at: now) }
       } else {
         run(check, of: message, on: line, at: now)
       }

@@ -128,7 +128,6 @@ extension RouterHost {
         after(.seconds(1)) { [weak self] in self.map { $0.endWaits(of: &$0.releaseWaits) } }
       }
     }
-    post { [self] in closeLedger() }
   }
 
   /// On the network loop.
@@ -138,7 +137,7 @@ extension RouterHost {
     (ledger, loadMeter) = (nil, nil)
   }
 
-  private func after(_ time: Duration, _ work: @escaping @Sendable () -> Void) {
+  func after(_ time: Duration, _ work: @escaping @Sendable () -> Void) {
     Task { [weak self] in
       try? await Task.sleep(for: time)
       self?.post(work)

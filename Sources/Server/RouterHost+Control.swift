@@ -42,7 +42,12 @@ extension RouterHost {
   /// nil: all rooms are here.
   var roomHomes: RoomHomes? {
     commands.map { commands in
-      RoomHomes(isElsewhere: { await commands.isElsewhere($0) }, answer: { await commands.answer($0, room: $1) })
+      RoomHomes(
+        place: { await commands.place(of: $0) }, answer: { await commands.answer($0, room: $1) },
+        executeHere: { [weak self] request in
+          guard let self else { return .failure(RoomControlError(.unavailable, "the server stops")) }
+          return await executeHere(request)
+        })
     }
   }
 

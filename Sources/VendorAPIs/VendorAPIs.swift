@@ -137,12 +137,26 @@ package final class VendorAPIs: APIService {
   /// participants can join.
   package func restoreLinks() async { await linkAPI.reconcile() }
 
-  /// Has the rooms follow links that another node has made or removed, then calls `body`, at once if there are none.
+  /// Has the rooms follow links that another node has made or removed, then calls `body`: at once if there are none, and after 2 s at the
+  /// latest.
   package func followLinks(then body: @escaping @Sendable () -> Void) {
     guard linkAPI.isBehind else { return body() }
+    let isDone = Lock(false)
+    let go: @Sendable () -> Void = {
+      let isFirst = isDone.withLock { isDone in
+        defer { isDone = true }
+        return !isDone
+      }
+      if isFirst { body() }
+    }
     Task {
       await linkAPI.reconcile()
-      body()
+      go()
+    }
+    Task {
+      // An operation of a back end may be under way.
+      try? await Task.sleep(for: .seconds(2))
+      go()
     }
   }
 
@@ -243,6 +257,8 @@ package final class VendorAPIs: APIService {
     guard let service = services.first(where: { $0.owns(method: request.method, target: request.target) }) else {
       return APIResponse(status: 404)
     }
+    // What is known in memory must not be older than the request.
+    if context.homes != nil { await context.registry.store.refresh() }
     let outcome = CommandOutcome()
     let response = await CommandOutcome.$current.withValue(outcome) {
       await service.answer(request, access: access.withLock { $0 })
@@ -255,16 +271,35 @@ package final class VendorAPIs: APIService {
 
 /// Where the rooms of a cluster are. What only a room's home knows, as who is in it, the home answers.
 package struct RoomHomes: Sendable {
-  /// Whether another living node is the home of a room.
-  package var isElsewhere: @Sendable (_ room: String) async -> Bool
+  package enum Place: Sendable {
+    case here
+    /// Another living node is the home.
+    case elsewhere
+    case nowhere
+    /// The room is changing its home, or the ledger does not answer.
+    case unknown
+  }
+
+  package var place: @Sendable (_ room: String) async -> Place
   /// Has the home answer a request; nil: the room is here, or nowhere.
   package var answer: @Sendable (_ request: APIRequest, _ room: String) async -> APIResponse?
+  /// Carries out a command at this node, wherever its room is.
+  package var executeHere: RoomExecution
 
   package init(
-    isElsewhere: @escaping @Sendable (_ room: String) async -> Bool,
-    answer: @escaping @Sendable (_ request: APIRequest, _ room: String) async -> APIResponse?
+    place: @escaping @Sendable (_ room: String) async -> Place,
+    answer: @escaping @Sendable (_ request: APIRequest, _ room: String) async -> APIResponse?,
+    executeHere: @escaping RoomExecution
   ) {
-    (self.isElsewhere, self.answer) = (isElsewhere, answer)
+    (self.place, self.answer, self.executeHere) = (place, answer, executeHere)
+  }
+
+  /// Whether a session that is not on here may be on at another node.
+  func isElsewhere(_ room: String) async -> Bool {
+    switch await place(room) {
+    case .elsewhere, .unknown: true
+    case .here, .nowhere: false
+    }
   }
 }
 

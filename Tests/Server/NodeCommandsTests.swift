@@ -22,6 +22,8 @@ import Testing
       /// Whether the home knows the registry.
       var isFresh = true
       var afterLoss: (@Sendable () -> Void)?
+      /// Whether somebody is in the room.
+      var isOpen = true
     }
 
     let state = Lock(State())
@@ -37,7 +39,7 @@ import Testing
               return state.isFresh
             }
           },
-          locate: { name in state.withLock { (name, $0.home == id && name == "tea") } },
+          locate: { name in state.withLock { (name, $0.home == id && $0.isOpen && name == "tea") } },
           execute: { request in
             state.withLock { state in
               state.executed[id, default: []].append(request)
@@ -57,6 +59,22 @@ import Testing
           guard room == "tea", let home = state.home else { return .found(nil, isAlive: false) }
           return .found(
             RoomPlace(home: home, term: RoomTerm(count: 1, nonce: "x")), isAlive: state.isHomeAlive)
+        }
+      case .nodes:
+        return state.withLock { state in
+          let others = state.nodes.keys.filter { $0.name != "n1" }.sorted()
+          return .nodes(
+            others.map { id in
+              var record = NodeRecord(id: id)
+              record.publicAddress = "ws://\(id.name)"
+              return ListedNode(record, silence: .zero)
+            })
+        }
+      case .place(let request):
+        return state.withLock { state in
+          (state.home, state.isHomeAlive, state.isOpen) = (request.candidate, true, false)
+          let place = RoomPlace(home: request.candidate, term: RoomTerm(count: 2, nonce: request.nonce))
+          return .placed(Placed(place, isNew: true, last: 1))
         }
       case .evict(let id):
         return state.withLock { state in
@@ -154,20 +172,9 @@ import Testing
     #expect(nodes.executed(at: n2).isEmpty)
   }
 
-  @Test func roomOfADeadHomeWithoutASuccessorIsNoRoom() async {
+  @Test func roomOfASilentHomeIsGivenToAnotherNode() async {
     let nodes = Nodes()
-    let first = nodes.add(n1, patience: .milliseconds(300))
-    nodes.state.withLock { ($0.home, $0.isHomeAlive) = (n2, false) }
-    guard case .failure(let error) = await first.execute(request) else {
-      Issue.record("executed")
-      return
-    }
-    #expect(error.code == .noSuchRoom)
-  }
-
-  @Test func homeThatIsSilentForASecondIsSuspected() async {
-    let nodes = Nodes()
-    let first = nodes.add(n1)
+    let (first, _) = (nodes.add(n1), nodes.add(n3))
     nodes.state.withLock { $0.home = n2 }
     let begun = ContinuousClock.now
     guard case .failure(let error) = await first.execute(request) else {
@@ -175,8 +182,28 @@ import Testing
       return
     }
     #expect(error.code == .noSuchRoom)
-    #expect(begun.duration(to: .now) >= .seconds(2), "a second of silence, and one for a new home")
-    #expect(nodes.state.withLock { !$0.isHomeAlive })
+    #expect(begun.duration(to: .now) >= .seconds(3), "a second of silence, and more for a new home")
+    // If the dead home comes back, it finds that it is not the home.
+    #expect(nodes.state.withLock { $0.home } == n3)
+  }
+
+  @Test func commandForARoomOfADeadHomeFailsWhereNoNodeTakesTheRoom() async {
+    let nodes = Nodes()
+    let first = nodes.add(n1, patience: .seconds(3))
+    nodes.state.withLock { ($0.home, $0.isHomeAlive) = (n2, false) }
+    guard case .failure(let error) = await first.execute(request) else {
+      Issue.record("executed")
+      return
+    }
+    #expect(error.code == .unavailable)
+  }
+
+  @Test func commandForARoomThatNobodyHasEnteredIsExecutedAtItsPlace() async {
+    let nodes = Nodes()
+    let (first, _) = (nodes.add(n1), nodes.add(n2))
+    nodes.state.withLock { ($0.home, $0.isOpen) = (n2, false) }
+    _ = await first.execute(request)
+    #expect(nodes.executed(at: n2) == [request])
   }
 
   @Test func roomWithoutAHomeAndCommandsForAllRoomsAreOfTheNodeItself() async {
@@ -207,8 +234,10 @@ import Testing
     #expect(answer.header("A") == "b")
     #expect(answer.body == [1, 2, 200, 0, 255])
     #expect(await first.answer(asked, room: "rye") == nil)
-    #expect(await first.isElsewhere("tea"))
-    #expect(await !first.isElsewhere("rye"))
+    #expect(await first.place(of: "tea") == .elsewhere)
+    #expect(await first.place(of: "rye") == .nowhere)
+    nodes.state.withLock { $0.isHomeAlive = false }
+    #expect(await first.place(of: "tea") == .unknown)
   }
 
   @Test func otherMessagesAreNotTaken() {

@@ -216,8 +216,9 @@ struct ChimeAPI: VendorService {
       guard let meeting = try? await context.registry.read(ChimeMeeting.self, ChimeMeeting.key(id))?.value,
         !meeting.hasEnded
       else { continue }
-      // Its participants may be at another node.
-      if await context.homes?.isElsewhere(id) == true {
+      // Its participants may be at another node, or on their way to one.
+      let isOver = meeting.created.adding(seconds: context.settings.meetingSeconds) <= context.clock()
+      if !isOver, await context.homes?.isElsewhere(id) == true {
         watch.postpone(id, at: context.clock())
         continue
       }

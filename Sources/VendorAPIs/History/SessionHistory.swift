@@ -197,7 +197,9 @@ struct SessionHistory<Visit: SessionVisit>: Sendable {
       for (key, list) in page {
         let place = String(key.dropFirst(sessionsKey("").count))
         let own = history(place) ?? self
-        found += try await own.complete(list.sessions, of: place, live: await live(place)).map { (place, $0) }
+        found += try await own.complete(
+          list.sessions, of: place, live: list.sessions.last?.end == nil ? await live(place) : .none
+        ).map { (place, $0) }
       }
       last = page.count == 200 ? page.last?.key : nil
     } while last != nil

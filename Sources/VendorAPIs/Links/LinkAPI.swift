@@ -271,7 +271,11 @@ struct LinkAPI: VendorService {
       case .link(let names): (.link(names), names)
       case .unlink(let names): (.unlink(names), names)
       }
-    switch await context.execute(command, for: "koine", reason: "the registry") {
+    // At this node only: the registry has decided, and each node follows it.
+    let request = RoomRequest(command, by: CommandOrigin(.vendorAPI, "koine"), reason: "the registry")
+    let result =
+      if let homes = context.homes { await homes.executeHere(request) } else { await context.execute(request: request) }
+    switch result {
     case .success:
       if case .link = step { links.made(names) } else { links.unmade(names) }
     case .failure where names.count > 2:

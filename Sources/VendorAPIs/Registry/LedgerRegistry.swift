@@ -102,7 +102,9 @@ package final class LedgerRegistry: RegistryStore {
 
   /// Begins to remove. What was removed comes as changes.
   package func removeExpired() {
-    Task { _ = try? await ask(.removeExpired) }
+    Task {
+      while case .removed(RegistryRequest.removalsPage)? = try? await ask(.removeExpired) {}
+    }
   }
 
   package var newestVersion: RegistryVersion {
@@ -156,6 +158,8 @@ package final class LedgerRegistry: RegistryStore {
     }
     if mustRead { read() }
   }
+
+  package func refresh() async { await withCheckedContinuation { done in refresh { _ in done.resume() } } }
 
   /// As `refresh(then:)`, unless the observers know the changes up to `version`.
   package func refresh(to version: RegistryVersion, then done: @escaping Refreshed) {

@@ -34,6 +34,9 @@ package protocol RegistryStore: Sendable {
   /// key. A change by a writer of this process is reported before its `put` or `delete` returns.
   func observe(_ prefixes: [String], _ observer: @escaping @Sendable (RegistryChange) -> Void)
 
+  /// Waits until the observers know all changes by other processes until now, or that these cannot be read.
+  func refresh() async
+
   /// At least the version of the newest change that a writer of this process has made.
   var newestVersion: RegistryVersion { get }
 
@@ -43,6 +46,8 @@ package protocol RegistryStore: Sendable {
 
 extension RegistryStore {
   package func removeExpired() {}
+
+  package func refresh() async {}
 
   package var newestVersion: RegistryVersion { RegistryVersion(number: 0) }
 
