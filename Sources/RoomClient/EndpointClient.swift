@@ -46,7 +46,7 @@ package final class EndpointClient: RoomClient {
   /// How long it is waited for callers to come back, too.
   private static let patience = Duration.seconds(60)
 
-  package var signaling: SignalingClient
+  package let signaling: SignalingClient
   private let request: EndpointRequest
   private let receiver: any EndpointReceiver
   private var hasRegistered = false

@@ -10,7 +10,7 @@ package final class ParticipantClient: RoomClient {
   /// Sees every RTP and RTCP packet before it is protected and after it has been opened, with the name of the end.
   package typealias Trace = @Sendable (_ end: String, _ plaintext: UnsafeRawBufferPointer) -> Void
 
-  package var signaling: SignalingClient
+  package let signaling: SignalingClient
   private let link: RoomLink
   private var request: JoinRequest
   private let receiver: any LinkReceiver

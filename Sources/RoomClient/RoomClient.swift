@@ -6,7 +6,7 @@ package import KoineTransport
 ///
 /// It has a `SignalingClient`, handles its events, and adds what it needs besides: a participant its media, an endpoint its rings.
 package protocol RoomClient: AnyObject {
-  var signaling: SignalingClient { get set }
+  var signaling: SignalingClient { get }
   func handle(_ event: SignalingClient.Event, at now: Tick)
 
   /// Carries out what the session has asked for since the last time.

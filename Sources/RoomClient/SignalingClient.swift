@@ -15,7 +15,9 @@ package import KoineSignaling
 ///
 /// `interrupted` is reported in the state lost, and not in the state moving: a planned move that takes less than `moveLimit` goes
 /// unnoticed.
-package struct SignalingClient {
+///
+/// A class, because its owner asks it in each turn of the loop, through a protocol: a struct would be copied each time.
+package final class SignalingClient {
   package enum Event {
     case message(ServerMessage)
     /// A message could not be sent.
@@ -82,7 +84,7 @@ package struct SignalingClient {
   private var nextAttempt: Tick?
   private var attemptEnds: Tick?
   /// How long the present attempt may take.
-  private var attemptTime = Self.entryLimit
+  private var attemptTime = SignalingClient.entryLimit
   /// Redirects in a row.
   private var redirects = 0
   private var admittedAt: Tick?
@@ -114,11 +116,11 @@ package struct SignalingClient {
   /// The place of the room's home, if the client has lost it, or could not reach it, and has come to another server.
   package var unreachableHome: String? { places.unreachableHome }
 
-  package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+  package func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
   // MARK: Messages
 
-  package mutating func send(_ message: ClientMessage) {
+  package func send(_ message: ClientMessage) {
     do throws(SignalingError) { try channel.send(message) } catch {
       let failure = Failure(.tooLarge, "cannot be sent to the room: \(error)")
       if case .join = message { finish(.refused(failure)) } else { events.append(.failed(failure)) }
@@ -126,10 +128,10 @@ package struct SignalingClient {
   }
 
   /// The next message for the present connection, as JSON.
-  package mutating func pollMessage() -> [UInt8]? { channel.pollMessage() }
+  package func pollMessage() -> [UInt8]? { channel.pollMessage() }
 
   /// A whole message of the router, as JSON.
-  package mutating func receive(_ json: [UInt8], at now: Tick) {
+  package func receive(_ json: [UInt8], at now: Tick) {
     guard !isOver, hasConnection else { return }
     guard let message = json.withUnsafeBytes({ try? ServerMessage(json: $0) }) else {
       return channel.receiveUnreadable()
@@ -158,7 +160,7 @@ package struct SignalingClient {
     }
   }
 
-  private mutating func admitted(by message: ServerMessage, at now: Tick) {
+  private func admitted(by message: ServerMessage, at now: Tick) {
     established(at: now)
     switch message {
     case .joined(let joined):
@@ -169,7 +171,7 @@ package struct SignalingClient {
     }
   }
 
-  private mutating func established(at now: Tick) {
+  private func established(at now: Tick) {
     hasBegun = true
     (lostSince, nextAttempt, attemptEnds, moveEnds, leftAt) = (nil, nil, nil, nil, nil)
     isMoving = false
@@ -180,7 +182,7 @@ package struct SignalingClient {
   // MARK: Connections
 
   /// The connection, or the attempt to make one, has failed.
-  package mutating func connectionLost(at now: Tick, because loss: Loss = .broken) {
+  package func connectionLost(at now: Tick, because loss: Loss = .broken) {
     guard !isOver else { return }
     guard leaveEnds == nil else { return finish(.left) }
     let wasAdmitted = admittedAt != nil
@@ -199,7 +201,7 @@ package struct SignalingClient {
     events.append(.interrupted)
   }
 
-  private mutating func endStay(at now: Tick) {
+  private func endStay(at now: Tick) {
     if let admittedAt, now - admittedAt >= Self.steadyStay { redirects = 0 }
     admittedAt = nil
   }
@@ -210,20 +212,20 @@ package struct SignalingClient {
   }
 
   /// The next place of a round follows at once, and the next round after a pause; the first round after a stay has none.
-  private mutating func scheduleAttempt(wasAdmitted: Bool, at now: Tick) {
+  private func scheduleAttempt(wasAdmitted: Bool, at now: Tick) {
     let isNewRound = wasAdmitted || !places.hasNext
     if !places.hasNext { places.beginRound() }
     nextAttempt = isNewRound ? now + backoff.next(jitter: makeJitter()) : now
   }
 
-  private mutating func makeJitter() -> Double { Double.random(in: 0...1, using: &random) }
+  private func makeJitter() -> Double { Double.random(in: 0...1, using: &random) }
 
   /// Whether the connection that was made last is still wanted; where it is not, the owner closes it.
   package var hasConnection: Bool { channel.state != .lost }
 
   /// Whether the owner should make a new connection now, to `place`, giving up the one it has or is making. True once per attempt.
   /// An attempt that neither opens nor fails in time counts as failed.
-  package mutating func takeConnectionRequest(at now: Tick) -> Bool {
+  package func takeConnectionRequest(at now: Tick) -> Bool {
     guard !isOver, let due = nextAttempt, due <= now else { return false }
     nextAttempt = nil
     places.advance()
@@ -233,17 +235,17 @@ package struct SignalingClient {
 
   /// The owner begins to make the first connection, to `place`.
   /// - Parameter addresses: of the servers to try in turn. A single server that does not answer at all is given up after `entryLimit`.
-  package mutating func firstConnectionBegun(to addresses: [String] = [], at now: Tick) {
+  package func firstConnectionBegun(to addresses: [String] = [], at now: Tick) {
     places = ServerPlaces(addresses)
     places.advance()
     limitAttempt(to: places.count > 1 ? Self.attemptLimit : Self.entryLimit, at: now)
   }
 
-  private mutating func limitAttempt(to time: Duration, at now: Tick) {
+  private func limitAttempt(to time: Duration, at now: Tick) {
     (attemptTime, attemptEnds) = (time, now + time)
   }
 
-  package mutating func connectionMade(at now: Tick) {
+  package func connectionMade(at now: Tick) {
     nextAttempt = nil
     hasEverOpened = true
     places.connectionMade()
@@ -261,7 +263,7 @@ package struct SignalingClient {
 
   /// A server has sent the client to other places.
   /// - Parameter failure: the refusal that says so; nil: the server had the client.
-  private mutating func redirect(to names: [String], because failure: Failure? = nil, at now: Tick) {
+  private func redirect(to names: [String], because failure: Failure? = nil, at now: Tick) {
     if leaveEnds != nil {
       guard leaveReason == .lost else { return finish(.left) }
       leaveEnds = nil  // the media path was closed because of the move
@@ -286,7 +288,7 @@ package struct SignalingClient {
   }
 
   /// None for the first redirects in a row, then up to 0.5, 1, 2 and 4 s.
-  private mutating func takeRedirectPause() -> Duration {
+  private func takeRedirectPause() -> Duration {
     guard redirects > Self.promptRedirects else { return .zero }
     let pause = Duration.milliseconds(250) * (1 << min(redirects - Self.promptRedirects, 4))
     return pause * (0.5 + 0.5 * makeJitter())
@@ -296,14 +298,14 @@ package struct SignalingClient {
 
   /// Waits for the router's last message, but not for long.
   /// - Parameter reason: of the end if none comes.
-  package mutating func expectEnd(_ reason: EndReason = .left, at now: Tick) {
+  package func expectEnd(_ reason: EndReason = .left, at now: Tick) {
     guard leaveEnds == nil else { return }
     leaveEnds = now + Self.leaveLimit
     leaveReason = reason
   }
 
   /// Reports the end, once.
-  package mutating func finish(_ reason: EndReason) {
+  package func finish(_ reason: EndReason) {
     guard !isOver else { return }
     isOver = true
     try? channel.send(.bye)
@@ -312,7 +314,7 @@ package struct SignalingClient {
 
   // MARK: Time
 
-  package mutating func handleTimeout(at now: Tick) {
+  package func handleTimeout(at now: Tick) {
     if let leaveEnds, now >= leaveEnds { finish(leaveReason) }
     if let lostSince, now - lostSince >= patience { finish(.lost) }
     if let attemptEnds, now >= attemptEnds { attemptTimedOut(at: now) }
@@ -322,7 +324,7 @@ package struct SignalingClient {
     }
   }
 
-  private mutating func attemptTimedOut(at now: Tick) {
+  private func attemptTimedOut(at now: Tick) {
     let reason = "no answer within \(attemptTime.components.seconds) s"
     guard hasBegun || leaveEnds != nil || places.hasNext else {
       return finish(.refused(Failure(.unreachable, reason)))
