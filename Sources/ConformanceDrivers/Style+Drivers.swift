@@ -43,9 +43,3 @@ struct DriverContext {
   let credential: CredentialState
   let recorder: Recorder
 }
-
-extension Duration {
-  var inWholeMilliseconds: Int {
-    Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
-  }
-}

@@ -45,6 +45,11 @@ extension Duration {
   @inlinable public var inSeconds: Double { Double(nanoseconds) / 1e9 }
   /// The whole duration in milliseconds, for figures people read.
   @inlinable public var inMilliseconds: Double { Double(nanoseconds) / 1e6 }
+
+  /// Whole milliseconds, exact at any length; the rest is cut off.
+  package var inWholeMilliseconds: Int {
+    Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
+  }
 }
 
 extension Optional where Wrapped == Tick {

@@ -1,3 +1,4 @@
+import KoineBase
 import KoineLedger
 
 extension RedisExchange {
@@ -20,7 +21,8 @@ extension RedisExchange {
     case .changes(let after):
       return script(.changedValues, ["\(after)", "\(RegistryRequest.changesPage)", pageSize])
     case .removeExpired:
-      return script(.removeExpired, ["\(RegistryRequest.removalsPage)", "\(RegistryRequest.memory.milliseconds)"])
+      return script(
+        .removeExpired, ["\(RegistryRequest.removalsPage)", "\(RegistryRequest.memory.inWholeMilliseconds)"])
     }
   }
 

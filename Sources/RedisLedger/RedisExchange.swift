@@ -74,20 +74,21 @@ package struct RedisExchange {
     switch request {
     case .register(let record):
       guard let json = try? JSONCodec.encode(record) else { return nil }
-      return script(.register, ["\(record.id)", record.id.name + "#"], json, "\(LedgerTimes.lease.milliseconds)")
+      return script(
+        .register, ["\(record.id)", record.id.name + "#"], json, "\(LedgerTimes.lease.inWholeMilliseconds)")
     case .heartbeat(let record):
       // One command is as atomic as a script, and shorter.
       guard let json = try? JSONCodec.encode(record) else { return nil }
       let words = [bytes("SET"), bytes("k:node:\(record.id)"), json, bytes("XX"), bytes("PX")]
-      return .plain(RedisCommand(words + [bytes("\(LedgerTimes.lease.milliseconds)")]))
+      return .plain(RedisCommand(words + [bytes("\(LedgerTimes.lease.inWholeMilliseconds)")]))
     case .unregister(let node): return script(.unregister, ["\(node)"])
     case .evict(let node):
-      return script(.evict, ["\(node)", "\((LedgerTimes.lease - LedgerTimes.suspicion).milliseconds)"])
+      return script(.evict, ["\(node)", "\((LedgerTimes.lease - LedgerTimes.suspicion).inWholeMilliseconds)"])
     case .nodes: return script(.nodes, [])
     case .place(let place):
       let opening = place.isOpening ? "1" : "0"
       let above = "\(min(place.above, orderLimit))"
-      let life = place.isOpening ? orphan : "\(LedgerTimes.unopened.milliseconds)"
+      let life = place.isOpening ? orphan : "\(LedgerTimes.unopened.inWholeMilliseconds)"
       return script(.place, [place.room, "\(place.candidate)", place.nonce, opening, above, life])
     case .handOver(let room, let term, let node, let nonce):
       return script(.handOver, [room, term.text, "\(node)", nonce, orphan])
@@ -118,8 +119,8 @@ package struct RedisExchange {
     return .script(.append, arguments)
   }
 
-  private static var orphan: String { "\(LedgerTimes.orphan.milliseconds)" }
-  private static var patience: String { "\(LedgerTimes.jobPatience.milliseconds)" }
+  private static var orphan: String { "\(LedgerTimes.orphan.inWholeMilliseconds)" }
+  private static var patience: String { "\(LedgerTimes.jobPatience.inWholeMilliseconds)" }
 
   static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
   static func script(_ script: RedisScript, _ words: [String]) -> Command { .script(script, words.map(bytes)) }
@@ -199,7 +200,7 @@ package struct RedisExchange {
       guard case .bytes(let json) = record, let milliseconds = left.number,
         let record = try? JSONCodec.decode(NodeRecord.self, from: json)
       else { return nil }
-      let rest = Duration.milliseconds(min(max(milliseconds, 0), LedgerTimes.lease.milliseconds))
+      let rest = Duration.milliseconds(min(max(milliseconds, 0), LedgerTimes.lease.inWholeMilliseconds))
       return ListedNode(record, silence: LedgerTimes.lease - rest)
     }
   }
@@ -245,9 +246,4 @@ package struct RedisExchange {
     while let first = rest.popFirst(), let second = rest.popFirst() { pairs.append((first, second)) }
     return pairs
   }
-}
-
-extension Duration {
-  /// Whole milliseconds; the rest is cut off.
-  var milliseconds: Int { Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000) }
 }

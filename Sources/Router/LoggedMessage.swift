@@ -60,7 +60,7 @@ extension LoggedMessage: Codable {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(Self.version, forKey: .version)
     try fields.encode(message, forKey: .message)
-    try fields.encodeIfPresent(lifetime.map { Int64($0.inMilliseconds) }, forKey: .lifetime)
+    try fields.encodeIfPresent(lifetime.map { Int64($0.inWholeMilliseconds) }, forKey: .lifetime)
     try fields.encodeIfPresent(recipients, forKey: .recipients)
     if isRetained { try fields.encode(isRetained, forKey: .isRetained) }
   }

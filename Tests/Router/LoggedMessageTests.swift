@@ -16,6 +16,8 @@ private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_0
     LoggedMessage(message(9), lifetime: .seconds(60), recipients: nil),
     LoggedMessage(message(9), lifetime: nil, recipients: [.init(id: "ben", kind: "user"), .init(id: "cid")]),
     LoggedMessage(message(9), lifetime: nil, recipients: nil, isRetained: true),
+    // Of the fuzzer: longer than 64 bits of nanoseconds.
+    LoggedMessage(message(9), lifetime: .milliseconds(606_666_666_666_001), recipients: nil),
   ])
   func entryGivesTheMessageBack(_ message: LoggedMessage) throws {
     let entry = try #require(message.entry)
