@@ -28,7 +28,9 @@ struct RegistryState: Sendable {
     case .list(let prefix, let after, let limit): return list(prefix, after: after, limit: limit, at: now)
     case .count(let prefix, let limit):
       return .count(min(values.keys.count { $0.utf8.starts(with: prefix.utf8) }, limit))
-    case .changes(let after): return changes(after: after, at: now)
+    case .changes(let after):
+      version = max(version, after)  // a copy gives no version again that a node knows
+      return changes(after: after, at: now)
     case .removeExpired: return removeExpired(clock)
     }
   }

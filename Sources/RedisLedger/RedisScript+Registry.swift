@@ -114,6 +114,8 @@ extension RedisScript {
     "changedValues",
     registry + """
       local page, size = {'changes', 1}, 0
+      -- A ledger that has lost its newest changes gives no version again that a node knows.
+      if tonumber(ARGV[1]) > tonumber(redis.call('GET', 'k:version') or '0') then redis.call('SET', 'k:version', ARGV[1]) end
       local limit = tonumber(ARGV[2])
       local keys = redis.call('ZRANGEBYSCORE', 'k:changes', '('..ARGV[1], '+inf', 'WITHSCORES', 'LIMIT', 0, limit + 1)
       for i = 1, #keys, 2 do

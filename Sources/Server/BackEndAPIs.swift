@@ -67,6 +67,8 @@ final class ServedAPIs: Sendable {
   let events: EventDelivery
   private let file: FileRegistry?
   private let cluster: ClusterKeys?
+  private let ownKey = Lock<(@Sendable (SigningKey) -> Void)?>(nil)
+  private let seconds = Lock(0)
   private let timer = Lock<RepeatedTask?>(nil)
 
   /// - Parameters:
@@ -96,7 +98,7 @@ final class ServedAPIs: Sendable {
     } else {
       store = MemoryRegistry(clock: clock)
     }
-    cluster = shared.map(ClusterKeys.init)
+    cluster = shared.map { ClusterKeys($0, configured: configuration.keys) }
     var apiConfiguration = VendorAPIs.Configuration(
       store: store, access: try Self.access(configuration.access),
       keys: try APITokenKeys(of: configuration.keys),
@@ -148,19 +150,23 @@ final class ServedAPIs: Sendable {
   /// Other credentials for requests, and other keys for tokens, from now on.
   func renew(_ configuration: BackEndAPIs) throws {
     let access = try Self.access(configuration.access)
-    try apis.renewKeys(of: cluster?.keys(beside: configuration.keys) ?? configuration.keys)
+    if let cluster {
+      if let keys = cluster.configure(configuration.keys) { try use(keys) }
+    } else {
+      try apis.renewKeys(of: configuration.keys)
+    }
     apis.setAccess(access)
   }
 
   /// In a cluster, signs by keys that all nodes have, and answers requests from then on. Returns at once.
-  /// - Parameter ownKey: gets the key of the passes of the server's own services.
-  func agreeOnKeys(_ configuration: BackEndAPIs, ownKey: @escaping @Sendable (SigningKey) -> Void) {
+  /// - Parameter ownKey: gets the key of the passes of the server's own services, now and after each change.
+  func agreeOnKeys(ownKey: @escaping @Sendable (SigningKey) -> Void) {
     guard let cluster else { return }
-    Task { [apis] in
+    self.ownKey.withLock { $0 = ownKey }
+    Task {
       do {
-        guard let keys = try await cluster.agree(beside: configuration.keys) else { return }
-        try apis.renewKeys(of: keys)
-        ownKey(try ClusterKeys.ownKey(of: keys))
+        guard let keys = try await cluster.agree() else { return }
+        try use(keys)
         apis.release()
       } catch {
         apis.log("the keys of the cluster cannot be used: \(error)")
@@ -168,12 +174,30 @@ final class ServedAPIs: Sendable {
     }
   }
 
+  private func use(_ keys: KeySet) throws {
+    try apis.renewKeys(of: keys)
+    ownKey.withLock { $0 }?(try ClusterKeys.ownKey(of: keys))
+  }
+
+  /// Between two looks at the keys of the cluster, in seconds.
+  private static let keysInterval = 30
+
+  private func handleTimeout() async {
+    await apis.handleTimeout()
+    let isDue = seconds.withLock { seconds in
+      seconds += 1
+      return seconds % Self.keysInterval == 0
+    }
+    guard isDue, let keys = await cluster?.keep() else { return }
+    do { try use(keys) } catch { apis.log("the keys of the cluster cannot be used: \(error)") }
+  }
+
   /// Has the APIs do what is due, every second until `stop`.
   func start(on group: any EventLoopGroup) {
-    let apis = apis
     let loop = group.any()
-    let task = loop.scheduleRepeatedAsyncTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
-      loop.makeFutureWithTask { await apis.handleTimeout() }
+    let task = loop.scheduleRepeatedAsyncTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] _ in
+      let served = self
+      return loop.makeFutureWithTask { await served?.handleTimeout() }
     }
     timer.withLock { $0 = task }
     events.start(on: group.any())

@@ -132,10 +132,14 @@ final class NodeCommands: Sendable {
     case .listRooms, .closeAllRooms: return await node.execute(request)
     // Names mean the same at all nodes, which follow the registry.
     case .link: return await node.execute(request)
-    case .unlink:
-      // Only the room's home knows by which names its participants have come.
-      let result = await executeAtHome(request)
-      if case .failure = result { return result }
+    case .unlink(let names):
+      // Only a room's home knows by which names its participants have come.
+      var rooms: [String: [String]] = [:]
+      for name in names { rooms[await node.locate(name).name, default: []].append(name) }
+      for (_, names) in rooms.sorted(by: { $0.key < $1.key }) {
+        let result = await executeAtHome(RoomRequest(.unlink(names), by: request.origin, reason: request.reason))
+        if case .failure = result { return result }
+      }
       return await node.execute(request)
     case .describe, .remove, .close, .grant, .mute, .startRecording, .stopRecording:
       return await executeAtHome(request)

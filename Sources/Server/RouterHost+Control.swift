@@ -59,6 +59,8 @@ extension RouterHost {
           return restIfStopped()
         }
         let result = router.execute(request, at: now)
+        // The registry may not follow: then the rooms follow it again.
+        if case .unlink(let names) = request.command, case .success = result { apis?.roomsUnlinked(names) }
         endTurn(at: now)
         done.resume(returning: result)
       }

@@ -71,9 +71,7 @@ public final class Server: Sendable {
       served = made
     }
     let addresses = try await host.start()
-    if let backEndAPIs = configuration.backEndAPIs {
-      served?.agreeOnKeys(backEndAPIs) { host.use(ownKey: $0) }
-    }
+    served?.agreeOnKeys { host.use(ownKey: $0) }
     await served?.apis.restoreLinks()
     let execute: ControlSocket.Execution = { [served] request in await Self.execute(request, host, served) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: signalingLoops)

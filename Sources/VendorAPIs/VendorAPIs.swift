@@ -137,6 +137,9 @@ package final class VendorAPIs: APIService {
   /// participants can join.
   package func restoreLinks() async { await linkAPI.reconcile() }
 
+  /// The rooms have unlinked names, maybe for an operation at another node.
+  package func roomsUnlinked(_ names: [String]) { linkAPI.links.unmade(names) }
+
   /// Has the rooms follow links that another node has made or removed, then calls `body`: at once if there are none, and after 2 s at the
   /// latest.
   package func followLinks(then body: @escaping @Sendable () -> Void) {

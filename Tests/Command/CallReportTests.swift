@@ -53,7 +53,8 @@ import Testing
   }
 
   @Test func latencyAboveTheScaleIsShownAsLowerBound() throws {
-    var row = #"{"receiver":"Ben","sender":"Ana","packets":1,"packetsLost":0,"packetsRecovered":0,"framesReceived":1,"#
+    var row =
+      #"{"receiver":"Ben","sender":"Ana","packets":1,"audioPackets":0,"packetsLost":0,"packetsRecovered":0,"framesReceived":1,"#
     row += #""framesRendered":1,"width":160,"height":90,"framesPerSecond":1,"freezes":0,"longestGap":0,"#
     row += #""latencyMedian":31.5,"latency95":2000,"concealed":0,"soundBuffer":0}"#
     let report = try JSONDecoder().decode(

