@@ -217,7 +217,7 @@ package struct ClusterNode: Sendable {
     isMoved: Bool = false, at now: Tick
   ) {
     if isMoved { placement.setHome(nil, of: room, at: now) }
-    // What one participant cannot reach, others may.
+    // Other participants may reach a home that one cannot reach.
     if unreachable == nil, case .takingOver(let takeover)? = searches[room]?.step,
       let record = livingRecord(of: takeover.home, at: now)
     {

@@ -71,7 +71,7 @@ final class NodeCommands: Sendable {
     init(_ answer: Answer) { self.answer = answer }
   }
 
-  /// What the commands need of their node.
+  /// The node of the commands.
   struct Node: Sendable {
     var id: NodeID
     var ask: @Sendable (LedgerRequest) async -> LedgerAnswer
@@ -205,7 +205,7 @@ final class NodeCommands: Sendable {
       case .found(nil, _): return .here
       case .found(let place?, isAlive: true):
         deadSince = nil
-        // Placed here, and not opened yet: nobody is in the room.
+        // Placed here, and not opened yet: the room has no participants.
         if place.home == node.id { return .here }
         if silence?.home != place.home { silence = (place.home, .now) }
         let command = Message.Command(
@@ -321,7 +321,7 @@ final class NodeCommands: Sendable {
     await self.answer(command, bytes)
   }
 
-  /// Also of a room that was placed here and that nobody has entered.
+  /// Also of a room that was placed here and that no participant has entered.
   private func isHome(of asked: String) async -> Bool {
     let (room, isHere) = await node.locate(asked)
     if isHere { return true }
@@ -343,7 +343,7 @@ final class NodeCommands: Sendable {
 }
 
 extension RoomReply {
-  /// What the home answered.
+  /// The home's answer.
   fileprivate var result: Result<RoomAnswer, RoomControlError> {
     if let error { return .failure(error) }
     if let room { return .success(.room(room)) }

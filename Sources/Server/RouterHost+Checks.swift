@@ -35,7 +35,7 @@ extension RouterHost {
     }
     lines[line]?.beginCheck()
     refresh(registry, for: check, since: now) { [self] in
-      // While the ledger is away, what is known decides.
+      // While the ledger is away, the rules in memory decide.
       let failure = registry.hasRead ? nil : Failure(.unavailable, "the registry of the cluster is not known yet")
       let goOn: @Sendable () -> Void = { [self] in go(on: check, failure, message, line) }
       if let apis { apis.followLinks(then: goOn) } else { goOn() }

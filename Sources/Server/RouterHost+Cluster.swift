@@ -12,7 +12,7 @@ extension RouterHost {
   /// On the network loop, with a new router.
   func joinCluster() {
     guard let cluster = configuration.cluster else { return }
-    // What waits for an answer gets one also when this object is gone.
+    // A waiting request gets its answer also when this object is gone.
     let made = cluster.connect(cluster.record.id) { [weak self, ownLedger] event in
       if ownLedger?.take(event) != true { self?.receive(event) }
     }

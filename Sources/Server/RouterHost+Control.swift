@@ -14,7 +14,7 @@ extension RouterHost {
     return await commands.execute(request)
   }
 
-  /// What the commands to other nodes need; nil: the server has all rooms.
+  /// The commands to other nodes; nil: the server has all rooms.
   func nodeCommands() -> NodeCommands? {
     guard let ownLedger, let cluster = configuration.cluster else { return nil }
     let registry = ownLedger.registry

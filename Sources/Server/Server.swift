@@ -152,7 +152,7 @@ public final class Server: Sendable {
     try? await inside?.close()
     try? await metrics?.close()
     await apis?.stop()
-    // What has happened in the rooms goes into the registry before the ledger is closed.
+    // The events of the rooms go into the registry before the ledger is closed.
     await served?.apis.settle()
     await host.stop()
     await served?.stop()

@@ -64,7 +64,7 @@ struct APIContext: Sendable {
 }
 
 /// Whether commands of the request that is being answered could not reach their room. An operation does not look at the results of
-/// its commands, because what it means stands in the registry; but its caller must know that the room has not followed.
+/// its commands, because the registry has the change; but the caller must know that the room has not followed.
 final class CommandOutcome: Sendable {
   @TaskLocal static var current: CommandOutcome?
 

@@ -21,7 +21,7 @@ package final class VendorAPIs: APIService {
     package var execute: RoomExecution
     /// Gets lines for the server's log.
     package var log: @Sendable (String) -> Void = { _ in }
-    /// Where rooms are; nil: all are here.
+    /// The places of rooms; nil: all are here.
     package var homes: RoomHomes?
     /// Gets the events for apps' back ends.
     package var events = EventOutput.none
@@ -260,19 +260,19 @@ package final class VendorAPIs: APIService {
     guard let service = services.first(where: { $0.owns(method: request.method, target: request.target) }) else {
       return APIResponse(status: 404)
     }
-    // What is known in memory must not be older than the request.
+    // The state in memory must not be older than the request.
     if context.homes != nil { await context.registry.store.refresh() }
     let outcome = CommandOutcome()
     let response = await CommandOutcome.$current.withValue(outcome) {
       await service.answer(request, access: access.withLock { $0 })
     }
-    // What the registry says is done; the request's repetition does the rest.
+    // The registry has the change. The repetition of the request carries the command out.
     guard outcome.isUnavailable, response.status < 500 else { return response }
     return .unavailable("the node that has the room does not answer")
   }
 }
 
-/// Where the rooms of a cluster are. What only a room's home knows, as who is in it, the home answers.
+/// The places of a cluster's rooms. A request that needs a room's participants is answered by the room's home.
 package struct RoomHomes: Sendable {
   package enum Place: Sendable {
     case here

@@ -381,14 +381,12 @@ private final class Kept<Value: Sendable>: Sendable {
     let recorder = WebMRecorder(path, hasPictures: false)
     for number in 0..<20 { recorder.receive(audioFrame(number * 20)) }
     recorder.flush()
+    let writer = open(path + ".part", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
     close(end)
-    // A child process that another test is starting has the reading end until it runs its program.
-    for _ in 0..<10_000 {
-      let writer = open(path + ".part", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
-      guard writer >= 0 else { break }  // ENXIO: nobody reads
-      close(writer)
-      usleep(1_000)
-    }
+    // A child process that another test is starting has the reading end until it runs its program. POLLERR: no process has it.
+    var waiting = pollfd(fd: writer, events: 0, revents: 0)
+    #expect(poll(&waiting, 1, 30_000) == 1)
+    close(writer)
     let error = #expect(throws: RecordingError.self) { try recorder.close() }
     #expect(error?.description.contains("full.webm.part") == true)
     #expect(folder.names == ["full.webm.part"])

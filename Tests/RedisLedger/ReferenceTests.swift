@@ -105,7 +105,7 @@ import Testing
     case .nodes(let nodes):
       .nodes(nodes.map { ListedNode($0.record, silence: .zero) }.sorted { $0.record.id < $1.record.id })
     case .page(let page): .page(LogPage(page.entries.map { StoredEntry($0.entry, age: .zero) }, isLast: page.isLast))
-    // Versions of what was removed because it had expired.
+    // Versions of expired values that were removed.
     case .registry(.changes(let items, let isLast)):
       .registry(
         .changes(items.map { $0.value == nil ? RegistryItem($0.key, nil, version: 0) : $0 }, isLast: isLast))
@@ -152,7 +152,7 @@ import Testing
       switch answer {
       case .placed(let placed) where placed.isNew: clock = max(clock, placed.last)
       case .registered(let time): clock = max(clock, time)
-      // Redis has counted up the versions of what it has removed.
+      // Redis has counted up its version for each removed value.
       case .registry(.removed(let count)): clock += UInt64(count)
       case .registry(.written(let version)): clock = max(clock, version)
       default: break

@@ -224,7 +224,7 @@ import Testing
     #expect(ana.order(of: "in between") == nil, "it is not in the log")
   }
 
-  // MARK: What participants say need not be true
+  // MARK: False statements of participants
 
   @Test func inventedNumbersOpenARoomAgainAFewTimesAtMost() throws {
     let world = try ClusterWorld(nodes: "a")

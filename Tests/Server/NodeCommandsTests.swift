@@ -22,7 +22,7 @@ import Testing
       /// Whether the home knows the registry.
       var isFresh = true
       var afterLoss: (@Sendable () -> Void)?
-      /// Whether somebody is in the room.
+      /// Whether the room has participants.
       var isOpen = true
     }
 

@@ -72,7 +72,7 @@ struct IVSAPI: VendorService {
     }
   }
 
-  /// The room whose home knows the answer.
+  /// The room of a request about sessions: the room's home has the answer.
   private func room(of request: APIRequest) -> String? {
     guard Self.ofHistory.contains(String(request.path.dropFirst())),
       let arn = (try? decodeBody(IVSHistoryRequest.self, request.body))?.stageArn

@@ -100,7 +100,7 @@ package final class LedgerRegistry: RegistryStore {
     state.withLock { $0.observers.add(prefixes, observer) }
   }
 
-  /// Begins to remove. What was removed comes as changes.
+  /// Begins to remove expired values. The removals come as changes.
   package func removeExpired() {
     Task {
       while case .removed(RegistryRequest.removalsPage)? = try? await ask(.removeExpired) {}

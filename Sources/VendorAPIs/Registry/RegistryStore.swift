@@ -100,7 +100,7 @@ package enum RegistryError: Error, Hashable, Sendable {
   case unavailable(String)
 }
 
-/// Who hears of changes in a store.
+/// The observers of changes in a store.
 struct RegistryObservers: Sendable {
   typealias Observer = @Sendable (RegistryChange) -> Void
 

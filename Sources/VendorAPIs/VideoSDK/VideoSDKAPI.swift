@@ -98,7 +98,7 @@ struct VideoSDKAPI: VendorService {
     }
   }
 
-  /// The room whose home knows the answer: a request about its session that is on, or its recording.
+  /// The room of a request about an active session or a recording: the room's home has the answer.
   private func room(of request: APIRequest, _ caller: VideoSDKCaller) async -> String? {
     guard var path = request.segments else { return nil }
     while path.first == "v2" { path.removeFirst() }
