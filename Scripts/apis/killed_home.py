@@ -57,15 +57,22 @@ def refused_everywhere(context, enter, text):
         expect(app.says(text), f"no '{text}' in {app.log}")
 
 
+def meet(context, chime, name, *users):
+    """Apps of attendees in one meeting, each of which knows the others."""
+    meeting = chime.create_meeting(ClientRequestToken=name, MediaRegion="eu-central-1", ExternalMeetingId=name)["Meeting"]
+    attendees = [
+        chime.create_attendee(MeetingId=meeting["MeetingId"], ExternalUserId=user)["Attendee"] for user in users]
+    apps = [chime_meetings.enter(context, meeting, each, f"killed-{each['ExternalUserId'][:3]}") for each in attendees]
+    until("all know each other", lambda: all(app.says("attendeesDidJoin(") for app in apps))
+    return meeting, attendees, apps
+
+
 def check(context):
     chime, ivs = chime_meetings.client(context), ivs_realtime.client(context)
 
     context.step("DeleteMeeting while the home of its room dies")
-    meeting = chime.create_meeting(ClientRequestToken="t1", MediaRegion="eu-central-1", ExternalMeetingId="first")["Meeting"]
+    meeting, attendees, apps = meet(context, chime, "first", "ana#Ana", "ben#Ben")
     room = meeting["MeetingId"]
-    attendees = [chime.create_attendee(MeetingId=room, ExternalUserId=name)["Attendee"] for name in ("ana#Ana", "ben#Ben")]
-    apps = [chime_meetings.enter(context, meeting, each, f"killed-{each['ExternalUserId'][:3]}") for each in attendees]
-    until("both see each other", lambda: all(app.says("attendeesDidJoin(") for app in apps))
     dead = kill_home(context, room)
     told(apps, ENDED, chime.delete_meeting, MeetingId=room)
     context.nodes.restart(dead)
@@ -73,11 +80,8 @@ def check(context):
         context, lambda: chime_meetings.enter(context, meeting, attendees[0], "killed-again", seconds=10), chime_meetings.CALL_ENDED)
 
     context.step("DeleteAttendee while the home of its room dies; the others stay")
-    meeting = chime.create_meeting(ClientRequestToken="t2", MediaRegion="eu-central-1", ExternalMeetingId="second")["Meeting"]
+    meeting, attendees, apps = meet(context, chime, "second", "cal#Cal", "dan#Dan")
     room = meeting["MeetingId"]
-    attendees = [chime.create_attendee(MeetingId=room, ExternalUserId=name)["Attendee"] for name in ("cal#Cal", "dan#Dan")]
-    apps = [chime_meetings.enter(context, meeting, each, f"killed-{each['ExternalUserId'][:3]}") for each in attendees]
-    until("both see each other", lambda: all(app.says("attendeesDidJoin(") for app in apps))
     dead = kill_home(context, room)
     told(apps[:1], ENDED, chime.delete_attendee, MeetingId=room, AttendeeId=attendees[0]["AttendeeId"])
     context.nodes.restart(dead)
