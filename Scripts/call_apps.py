@@ -41,12 +41,12 @@ def programs():
 class App:
     """An app of one style, by its sample, at a back end: addresses of servers."""
 
-    def __init__(self, name, program, room, backend, folder, prefix=(), camera="160x90@5"):
+    def __init__(self, name, program, room, backend, folder, prefix=(), camera="160x90@5", options=()):
         self.name, self.log = name, folder / f"{name}.log"
         self.packets_lost = 0  # of all directions, as it told last
         self.process = subprocess.Popen(
             [*prefix, program, "--room", room, "--name", name, "--peers", "0",
-             "--seconds", "0", "--json", "--trace", "--camera", f"stamp:{name},{camera}"],
+             "--seconds", "0", "--json", "--trace", "--camera", f"stamp:{name},{camera}", *options],
             env=dict(os.environ, KOINE_BACKEND=backend), stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=open(self.log, "w"))
         atexit.register(lambda: self.process.poll() is None and self.process.kill())

@@ -73,8 +73,9 @@ class Redis(Process):
 
 
 class Node(Process):
-    def __init__(self, name, ledger, folder, host="127.0.0.1", port=None, prefix=()):
+    def __init__(self, name, ledger, folder, host="127.0.0.1", port=None, prefix=(), options=()):
         self.name, self.ledger, self.log, self.host, self.prefix = name, ledger, folder / f"{name}.log", host, prefix
+        self.options = options
         self.port = port or free_port()
         self.address = f"ws://{self.host}:{self.port}"
         self.begin()
@@ -82,7 +83,7 @@ class Node(Process):
     def launch(self):
         return subprocess.Popen(
             [*self.prefix, programs() / "koine", "serve", "--open", "--listen", f"{self.host}:{self.port}", "--node", self.name,
-             "--public", self.address, "--limits", "voices=10", "--drain-limit", "60"],
+             "--public", self.address, "--limits", "voices=10", "--drain-limit", "60", *self.options],
             env=dict(os.environ, KOINE_SERVE_CLUSTER=self.ledger), stderr=open(self.log, "a"))
 
     def start(self):
@@ -124,8 +125,9 @@ class Cluster:
             fail(f"koine cluster {' '.join(words)}: {shown.stderr}")
         return json.loads(shown.stdout)
 
-    def home(self):
-        homes = [room["home"] for room in self.ask("rooms")["rooms"] if room["room"] == self.room]
+    def home(self, room=None):
+        """The home of a room, or of the check's own."""
+        homes = [each["home"] for each in self.ask("rooms")["rooms"] if each["room"] == (room or self.room)]
         if len(homes) != 1:
             fail(f"the room has {len(homes)} homes")
         return self.nodes[homes[0]]

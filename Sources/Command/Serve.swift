@@ -173,7 +173,9 @@ struct Serve: AsyncParsableCommand {
     let desk = Lock<RecordingService?>(nil)
     if settings.recordings != nil {
       let names = settings.livestreams ? RecordingService.names : RecordingService.namesOfFiles
-      configuration.attendant = RoomService(names: names) { message in desk.withLock { $0 }?.handleLater(message) }
+      var service = RoomService(names: names) { message in desk.withLock { $0 }?.handleLater(message) }
+      service.roomMoved = { room in desk.withLock { $0 }?.roomMoved(room) }
+      configuration.attendant = service
     }
     do {
       let server = try await Server.start(configuration)

@@ -32,6 +32,9 @@ final class RecordingJob: Sendable {
   /// As the room is told.
   private let name: String
   private let asker: Participant.ID
+  /// With which another server of a cluster continues.
+  private let job: RoomService.Job
+  private let isContinued: Bool
   private let sharedSession: SharedRecorderSession
   private let tell: @Sendable (RoomService.Answer) -> Void
   private let log: @Sendable (String) -> Void
@@ -41,13 +44,14 @@ final class RecordingJob: Sendable {
   private let state = Lock(State())
 
   init(
-    _ kind: String, _ request: RecordingRequest, to places: [URL], knownAs name: String, for asker: Participant.ID,
+    _ message: RoomService.Message, _ request: RecordingRequest, to places: [URL], knownAs name: String,
     on sharedSession: SharedRecorderSession, hasSpace: @escaping @Sendable () -> Bool,
     say: @escaping @Sendable (RoomService.Answer) -> Void, log: @escaping @Sendable (String) -> Void,
     isOver: @escaping @Sendable (_ hasFailed: Bool) -> Void
   ) {
-    (self.kind, self.request, self.places, self.name) = (kind, request, places, name)
-    (self.asker, self.sharedSession) = (asker, sharedSession)
+    (kind, self.request, self.places, self.name) = (message.topic, request, places, name)
+    (asker, self.sharedSession) = (message.sender, sharedSession)
+    (job, isContinued) = (.init(sender: message.sender, payload: message.payload), message.continuing != nil)
     (self.hasSpace, tell, self.log, self.isOver) = (hasSpace, say, log, isOver)
     lane = sharedSession.world.backend.scheduler.lane("asked recording")
   }
@@ -59,12 +63,12 @@ final class RecordingJob: Sendable {
   func start() {
     world.delivery.deliver { [self] in
       guard stage == .starting else { return }  // stopped before it began
-      sendStatus(.starting)
+      sendStatus(.starting, as: isContinued ? .interrupted : .starting)
       enter()
     }
   }
 
-  func stop(for participant: Participant.ID) { world.delivery.deliver { [self] in finish(for: participant) } }
+  func stop(for participant: Participant.ID?) { world.delivery.deliver { [self] in finish(for: participant) } }
 
   func close() async {
     await withCheckedContinuation { done in
@@ -211,13 +215,17 @@ final class RecordingJob: Sendable {
     places.map { $0.isFileURL ? $0.path : "\($0.scheme ?? "")://\($0.host ?? "")" }.joined(separator: ", ")
   }
 
-  private func sendStatus(_ stage: RecorderStatus.Stage, to participant: Participant.ID? = nil) {
+  /// - Parameter told: as the room is told, where that is not `stage`.
+  private func sendStatus(
+    _ stage: RecorderStatus.Stage, as told: RecorderStatus.Stage? = nil, to participant: Participant.ID? = nil
+  ) {
     let hasPlace = [.started, .playable].contains(stage)
-    let words = RecorderStatus(stage, destination: hasPlace ? name : "")
+    let words = RecorderStatus(told ?? stage, destination: hasPlace ? name : "")
     if participant == nil { state.withLock { $0.stage = stage } }
     var answer = RoomService.Answer(
       Array(words.text.utf8), as: kind, to: participant, stands: stage != .stopped, in: request.room)
     if stage == .stopped { answer.output = output }
+    if [.starting, .started, .playable].contains(stage) { answer.job = job }
     tell(answer)
   }
 

@@ -101,6 +101,15 @@ public final class RecordingService: Sendable {
     }
   }
 
+  /// Another server of the cluster has the room from now on, and continues its recordings: this service completes its files. Any
+  /// thread may call it.
+  public func roomMoved(_ room: String) {
+    queue.async { [self] in
+      let recordings = state.withLock { state in state.underWay.filter { $0.key.room == room } }
+      for (_, recording) in recordings { recording.stop(for: nil) }
+    }
+  }
+
   /// Returns once all messages of `handleLater` have been handled; for tests.
   func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
 
@@ -121,7 +130,7 @@ public final class RecordingService: Sendable {
     guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it is being made already
     do {
       guard let wish = OutputRequest(message.payload) else { throw Refusal(reason: "the request cannot be parsed") }
-      let places = try places(kind, wish, room)
+      let places = try places(kind, wish, room, after: message.continuing)
       try spend(kind, in: room)
       var request = rules.look
       (request.room, request.people) = (room, wish.shownParticipants)
@@ -131,8 +140,7 @@ public final class RecordingService: Sendable {
       }
       let sharedSession = try makeSharedSession(for: request)
       let recording = RecordingJob(
-        kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: message.sender,
-        on: sharedSession,
+        message, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), on: sharedSession,
         hasSpace: { [rules] in rules.hasSpace }, say: say, log: log
       ) { [weak self] hasFailed in self?.recordingEnded(key, hasFailed: hasFailed) }
       let obstacle: String? = state.withLock { state in
@@ -155,6 +163,8 @@ public final class RecordingService: Sendable {
       }
       let words = RecorderStatus(.failed)
       say(.init(Array(words.text.utf8), as: kind, to: message.sender, stands: false, in: room))
+      guard message.continuing != nil else { return }  // no report stands
+      say(.init(Array(RecorderStatus(.stopped).text.utf8), as: kind, stands: false, in: room))
     }
   }
 
@@ -230,7 +240,8 @@ public final class RecordingService: Sendable {
     var description: String { reason }
   }
 
-  private func places(_ kind: String, _ wish: OutputRequest, _ room: String) throws -> [URL] {
+  /// - Parameter report: the last report on the part that another server of a cluster has made; nil: there is none.
+  private func places(_ kind: String, _ wish: OutputRequest, _ room: String, after report: [UInt8]?) throws -> [URL] {
     if kind == Convention.livestream {
       let areTheirs = wish.destinations.allSatisfy {
         $0.scheme?.isEmpty == false && (rules.folder == nil || !$0.isFileURL)
@@ -247,7 +258,8 @@ public final class RecordingService: Sendable {
       }
       return wish.destinations
     }
-    return [Self.place(kind, room, in: folder)]
+    let former = report.flatMap { RecorderStatus(payload: $0) }?.destination ?? ""
+    return [Self.place(kind, after: former, in: folder) ?? Self.place(kind, room, in: folder)]
   }
 
   /// The destination of an output as a room may learn it: without a folder of the service's own, and without the key of a live stream.
@@ -260,10 +272,26 @@ public final class RecordingService: Sendable {
 
   static func place(_ kind: String, _ room: String, in folder: URL) -> URL {
     let number = String(UInt32.random(in: .min ... .max), radix: 36)  // two rooms may have the same safe name
-    let name = "\(room.asFileName)-\(Int(Date().timeIntervalSince1970 * 1_000))-\(number)"
-    return kind == Convention.recording
+    return place(kind, named: "\(room.asFileName)-\(Int(Date().timeIntervalSince1970 * 1_000))-\(number)", in: folder)
+  }
+
+  private static func place(_ kind: String, named name: String, in folder: URL) -> URL {
+    kind == Convention.recording
       ? folder.appendingPathComponent(name + ".webm")
       : folder.appendingPathComponent(name + "-hls").appendingPathComponent("index.m3u8")
+  }
+
+  /// The place of the part after the one with this name, as `name(of:_:in:)` gives it: `tea-1753795000000-x.webm` is followed by
+  /// `tea-1753795000000-x-2.webm`.
+  /// - Returns: nil for a name that no service gives.
+  static func place(_ kind: String, after name: String, in folder: URL) -> URL? {
+    let file = name.split(separator: "/").first ?? ""
+    guard let match = file.wholeMatch(of: /([A-Za-z0-9_-]+-[0-9]{13,}-[0-9a-z]+?)(?:-([0-9]{1,4}))?(?:\.webm|-hls)/)
+    else {
+      return nil
+    }
+    let part = match.2.flatMap { Int($0) } ?? 1
+    return place(kind, named: "\(match.1)-\(part + 1)", in: folder)
   }
 }
 

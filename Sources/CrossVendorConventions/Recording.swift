@@ -40,6 +40,8 @@ public struct OutputRequest: Hashable, Sendable {
 public struct RecorderStatus: Hashable, Sendable {
   public enum Stage: String, Sendable {
     case starting, started, playable, stopping, stopped
+    /// The room is at another server of a cluster, whose service goes on with the output in another file. `started` follows.
+    case interrupted
     /// To the participant that requested the output: it has not begun.
     case failed
     /// To the participant that requested the output: it broke off.
@@ -64,7 +66,8 @@ public struct RecorderStatus: Hashable, Sendable {
     self.init(payload: message.payload.isEmpty ? Array(Stage.stopped.rawValue.utf8) : message.payload)
   }
 
-  fileprivate init?(payload: [UInt8]) {
+  /// - Returns: nil for a payload that is no report.
+  public init?(payload: [UInt8]) {
     let words = String(decoding: payload, as: UTF8.self).split(separator: " ", maxSplits: 1)
     guard let stage = words.first.flatMap({ Stage(rawValue: String($0)) }) else { return nil }
     self.init(stage, destination: words.count > 1 ? String(words[1]) : "")
@@ -84,7 +87,7 @@ extension Session {
 extension RecorderStatus.Stage {
   fileprivate var isUnderWay: Bool {
     switch self {
-    case .starting, .started, .playable, .stopping: true
+    case .starting, .started, .playable, .stopping, .interrupted: true
     case .stopped, .failed, .broken, .unfinished: false
     }
   }

@@ -33,6 +33,10 @@ struct DataRouter: Codable {
   private var history: DataHistory
   /// The last message of each service to all participants, by its name, while it stands.
   private var status: [String: DataHistory.Kept] = [:]
+  /// The services' last reports in the log, by their names.
+  private var reports: [String: LoggedMessage] = [:]
+  /// Numbers of earlier ones in the log.
+  private var droppedReports: [UInt64] = []
   /// Until then participants may be on their way back.
   private var recovers: Tick
 
@@ -114,12 +118,32 @@ struct DataRouter: Codable {
     let data = ReceivedMessage(
       sender: answer.name, topic: answer.name, payload: answer.payload, id: id, order: order,
       isDirected: answer.participant != nil)
+    var logged: LoggedMessage?
     if answer.participant == nil {
       status[answer.name] = answer.stands ? DataHistory.Kept(data, received: now) : nil
+      logged = log(data, on: answer.stands ? answer.job : nil)
     }
     return Delivery(
-      message: data, recipients: answer.participant.map { [$0] }, includesSender: false, isForService: false)
+      message: data, recipients: answer.participant.map { [$0] }, includesSender: false, isForService: false,
+      logged: logged)
   }
+
+  /// - Parameter job: what the service's message reports on; nil: nothing is under way.
+  /// - Returns: the report, if the log needs it.
+  private mutating func log(_ message: ReceivedMessage, on job: RoomService.Job?) -> LoggedMessage? {
+    guard history.isLogged, job != nil || reports[message.sender]?.job != nil else { return nil }
+    let report = LoggedMessage(message, reporting: job.map { .underWay($0) } ?? .ended)
+    replaceReport(with: report)
+    return report
+  }
+
+  private mutating func replaceReport(with report: LoggedMessage) {
+    guard let former = reports.updateValue(report, forKey: report.message.sender) else { return }
+    droppedReports.append(former.message.order)
+  }
+
+  /// What services are carrying out, by their names: `status(of:)` has the last report on each.
+  var jobs: [String: RoomService.Job] { reports.compactMapValues(\.job) }
 
   /// The last message of a service to all participants, while it stands.
   func status(of service: String) -> [UInt8]? { status[service]?.data.message.payload }
@@ -134,7 +158,10 @@ struct DataRouter: Codable {
     (order, history.isLogged) = (base, true)
     for (logged, age) in messages {
       let (message, received) = (logged.message, now - age)
-      if logged.isRetained {
+      if logged.report != nil {
+        replaceReport(with: logged)
+        status[message.sender] = logged.job == nil ? nil : DataHistory.Kept(message, received: received)
+      } else if logged.isRetained {
         history.retain(message, at: received)
       } else {
         history.keep(message, lifetime: logged.lifetime?.inSeconds, for: logged.recipients, at: received)
@@ -143,12 +170,23 @@ struct DataRouter: Codable {
   }
 
   /// Numbers of messages that the log need not keep any more, since the last call.
-  mutating func takeDropped() -> [UInt64] { history.takeDropped() }
-
-  /// The kept messages with numbers in this range, as entries of the log.
-  func entries(after order: UInt64, through last: UInt64) -> [LogEntry] {
-    history.logged(after: order, through: last).compactMap(\.entry)
+  mutating func takeDropped() -> [UInt64] {
+    defer { droppedReports = [] }
+    return history.takeDropped() + droppedReports
   }
+
+  /// The kept messages with numbers in this range, and the services' last reports, as entries of the log.
+  func entries(after order: UInt64, through last: UInt64) -> [LogEntry] {
+    let messages =
+      history.logged(after: order, through: last)
+      + reports.values.filter { $0.message.order > order && $0.message.order <= last }
+    return messages.sorted { $0.message.order < $1.message.order }.compactMap(\.entry)
+  }
+
+  // MARK: Snapshots
+
+  /// Reports are not part of it: a room of a cluster begins with its log.
+  private enum CodingKeys: String, CodingKey { case order, history, status, recovers }
 
   // MARK: Later participants
 

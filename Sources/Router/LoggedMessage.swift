@@ -3,10 +3,11 @@ import KoineJSONCodec
 import KoineLedger
 import KoineSignaling
 
-/// A data message that a room keeps, as the content of an entry in the room's log. JSON: a reader ignores fields that it does
-/// not know, and entries of a version above its own.
+/// A data message that a room keeps, or a service's report on a job, as the content of an entry in the room's log. JSON: a reader
+/// ignores fields that it does not know, and entries of a version above its own.
 struct LoggedMessage: Equatable {
-  static let version = 1
+  /// Version 2 has reports on jobs. Everything else is written as version 1, which earlier nodes read.
+  static let version = 2
   /// The largest message with all its recipients.
   static let limits = JSONCodec.Limits(depth: 6, size: 4 * SignalingLimits.clientMessage, values: 100_000)
 
@@ -17,6 +18,14 @@ struct LoggedMessage: Equatable {
   var recipients: [DataHistory.Addressee]?
   /// Whether it stands in place of the earlier message of its topic.
   var isRetained = false
+  /// What the message reports, if it is the report of a service.
+  var report: Report?
+
+  /// What a service's report says of a job.
+  enum Report: Equatable {
+    case underWay(RoomService.Job)
+    case ended
+  }
 
   /// - Returns: nil if the message is too large for the log.
   var entry: LogEntry? {
@@ -36,13 +45,23 @@ struct LoggedMessage: Equatable {
   ) {
     (self.message, self.lifetime, self.recipients, self.isRetained) = (message, lifetime, recipients, isRetained)
   }
+
+  init(_ message: ReceivedMessage, reporting report: Report) {
+    self.init(message, lifetime: nil, recipients: nil)
+    self.report = report
+  }
+
+  /// The job that the message reports on, if that has not ended.
+  var job: RoomService.Job? { if case .underWay(let job) = report { job } else { nil } }
 }
 
 extension LoggedMessage: Codable {
   private enum CodingKeys: String, CodingKey {
-    case version, message, recipients, isRetained
+    case version, message, recipients, isRetained, job, isEndOfJob
     case lifetime = "lifetimeMilliseconds"
   }
+
+  private enum JobKeys: String, CodingKey { case sender, payload }
 
   init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -54,14 +73,26 @@ extension LoggedMessage: Codable {
       lifetime: try fields.decodeIfPresent(Int64.self, forKey: .lifetime).map { .milliseconds($0) },
       recipients: try fields.decodeIfPresent([DataHistory.Addressee].self, forKey: .recipients),
       isRetained: try fields.decodeIfPresent(Bool.self, forKey: .isRetained) ?? false)
+    if try fields.decodeIfPresent(Bool.self, forKey: .isEndOfJob) ?? false { report = .ended }
+    guard fields.contains(.job) else { return }
+    let jobFields = try fields.nestedContainer(keyedBy: JobKeys.self, forKey: .job)
+    guard let payload = Base64.decode(try jobFields.decode(String.self, forKey: .payload).utf8) else {
+      throw DecodingError.dataCorruptedError(forKey: .payload, in: jobFields, debugDescription: "not base64")
+    }
+    report = .underWay(.init(sender: try jobFields.decode(String.self, forKey: .sender), payload: payload))
   }
 
   func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(Self.version, forKey: .version)
+    try fields.encode(report == nil ? 1 : Self.version, forKey: .version)
     try fields.encode(message, forKey: .message)
     try fields.encodeIfPresent(lifetime.map { Int64($0.inWholeMilliseconds) }, forKey: .lifetime)
     try fields.encodeIfPresent(recipients, forKey: .recipients)
     if isRetained { try fields.encode(isRetained, forKey: .isRetained) }
+    if report == .ended { try fields.encode(true, forKey: .isEndOfJob) }
+    guard let job else { return }
+    var jobFields = fields.nestedContainer(keyedBy: JobKeys.self, forKey: .job)
+    try jobFields.encode(job.sender, forKey: .sender)
+    try jobFields.encode(Base64.encode(job.payload), forKey: .payload)
   }
 }

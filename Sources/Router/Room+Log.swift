@@ -21,6 +21,21 @@ extension Room {
     let wait = entries.isEmpty ? Self.firstJoinLimit : limits.recovery
     if !entries.isEmpty { data.recover(until: now + limits.recovery) }
     keptOpenUntil = now + wait
+    continueJobs(at: now)
+  }
+
+  /// Has this node's services continue what those of the room's former home have not ended. What no service here does has ended:
+  /// participants that return learn it from what the room does not keep.
+  private func continueJobs(at now: Tick) {
+    for (service, job) in data.jobs.sorted(by: { $0.key < $1.key }) {
+      guard let attendant, attendant.names.contains(service), let report = data.status(of: service) else {
+        send(.init([], as: service, stands: false, in: name), at: now)
+        continue
+      }
+      var message = RoomService.Message(room: name, sender: job.sender, topic: service, payload: job.payload)
+      message.continuing = report
+      attendant.handle(message)
+    }
   }
 
   /// How long a new room waits for the participant for which it was opened.

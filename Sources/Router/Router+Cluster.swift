@@ -193,6 +193,7 @@ extension Router {
 
   private func depose(_ room: Room, to places: [String], at now: Tick) {
     room.log = nil
+    room.attendant?.roomMoved(room.name)
     cluster?.counts.moved += room.members.count
     room.depose(to: places)
     for knock in lobby.knocks(at: room.name) {

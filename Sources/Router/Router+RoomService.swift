@@ -56,6 +56,11 @@ extension Room {
       serviceAnswers[answer.name] = String(decoding: answer.payload, as: UTF8.self)
       return
     }
-    deliver(data.send(answer, id: random.makeID(), at: now))
+    let delivery = data.send(answer, id: random.makeID(), at: now)
+    if let entry = delivery.logged?.entry {
+      log?.record(entry)
+      needsSettling = true
+    }
+    deliver(delivery)
   }
 }

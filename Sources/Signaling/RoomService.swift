@@ -13,12 +13,24 @@ public struct RoomService: Sendable {
     public var payload: [UInt8]
     /// Whether the sender may have the room recorded. Always true for a service without `openNames`.
     public var mayRecord: Bool
+    /// For a job that the service of the room's former home has not ended (`Answer.job`): the last report on it. nil: a new request.
+    public var continuing: [UInt8]?
 
     /// Creates a message.
     public init(room: String, sender: String, topic: String, payload: [UInt8], mayRecord: Bool = true) {
       (self.room, self.sender, self.topic, self.payload) = (room, sender, topic, payload)
       self.mayRecord = mayRecord
     }
+  }
+
+  /// A request that a service is carrying out.
+  public struct Job: Hashable, Sendable {
+    /// The participant that has made the request.
+    public var sender: String
+    public var payload: [UInt8]
+
+    /// Creates a description of a request.
+    public init(sender: String, payload: [UInt8]) { (self.sender, self.payload) = (sender, payload) }
   }
 
   /// A message of the service to a room, under one of its names. It is dropped if the room does not exist.
@@ -33,6 +45,9 @@ public struct RoomService: Sendable {
     public var stands: Bool
     /// With the last report of a recording: what has been recorded. Participants do not get it.
     public var output: Output?
+    /// What the answer reports on, if it stands. In a cluster the job outlives its node: the service of the room's next home gets it
+    /// again, with `Message.continuing`, and continues it. Participants do not get it.
+    public var job: Job?
 
     public init(
       _ payload: [UInt8], as name: String, to participant: String? = nil, stands: Bool = true, in room: String
@@ -69,6 +84,9 @@ public struct RoomService: Sendable {
   public var openNames: Set<String>
   /// Called on the network loop: must return at once.
   public var handle: @Sendable (Message) -> Void
+  /// Called on the network loop when another node of a cluster has become the room's home, where its own service continues the jobs.
+  /// Must return at once.
+  public var roomMoved: @Sendable (_ room: String) -> Void = { _ in }
 
   /// Creates a service.
   public init(names: [String], openNames: Set<String> = [], handle: @escaping @Sendable (Message) -> Void) {
@@ -82,5 +100,6 @@ public struct RoomService: Sendable {
     ) { message in
       for service in services { service.handle(message) }
     }
+    roomMoved = { room in for service in services { service.roomMoved(room) } }
   }
 }

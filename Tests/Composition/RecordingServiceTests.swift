@@ -187,6 +187,54 @@ import Testing
     withExtendedLifetime(ana) {}
   }
 
+  @Test(arguments: [
+    (Convention.recording, "tea-1753795000000-x7.webm", "tea-1753795000000-x7-2.webm"),
+    (Convention.recording, "tea-1753795000000-x7-2.webm", "tea-1753795000000-x7-3.webm"),
+    (Convention.recording, "tea-1753795000000-12.webm", "tea-1753795000000-12-2.webm"),
+    (Convention.recording, "a-1753795000000-3-1753795000000-12-9.webm", "a-1753795000000-3-1753795000000-12-10.webm"),
+    (Convention.playlist, "tea-1753795000000-x7-hls/index.m3u8", "tea-1753795000000-x7-2-hls/index.m3u8"),
+    (Convention.recording, "", nil), (Convention.recording, "../1753795000000-x.webm", nil),
+    (Convention.recording, "tea.webm", nil), (Convention.recording, "tea-1753795000000-x7-99999.webm", nil),
+  ])
+  func nextPartHasTheNumberAfterTheLast(kind: String, name: String, next: String?) {
+    let folder = URL(fileURLWithPath: "/recordings", isDirectory: true)
+    let place = RecordingService.place(kind, after: name, in: folder)
+    #expect(place?.path == next.map { "/recordings/" + $0 })
+  }
+
+  /// As in a cluster: another server's service has recorded the room, and ends with its server.
+  @Test func recordingOfAnotherServerIsContinuedInTheNextPart() async throws {
+    let service = service(.init(folder: URL(fileURLWithPath: folder.path)))
+    let ana = await enter("tea")
+    var message = RoomService.Message(
+      room: "tea", sender: "ana", topic: Convention.recording, payload: requestPayload())
+    message.continuing = Array("started tea-1753795000000-x7.webm".utf8)
+    service.handle(message)
+    service.handle(message)
+    await world.run(for: .seconds(2))
+    service.roomMoved("milk")
+    await service.settle()
+    await world.run(for: .milliseconds(200))
+    #expect(said.withLock { $0 } == ["interrupted", "started"].map { "tea koine.recording \($0)" })
+    service.roomMoved("tea")
+    await service.settle()
+    await world.run(for: .milliseconds(200))
+    #expect(said.withLock { $0.suffix(2) } == ["stopping", "stopped"].map { "tea koine.recording \($0)" })
+    #expect(folder.names == ["tea-1753795000000-x7-2.webm"])
+    withExtendedLifetime(ana) {}
+  }
+
+  @Test func recordingThatCannotBeContinuedEndsForTheRoom() async throws {
+    var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path))
+    rules.spaceIsLeft = { false }
+    let service = service(rules)
+    var message = RoomService.Message(
+      room: "tea", sender: "ana", topic: Convention.recording, payload: requestPayload())
+    message.continuing = Array("started tea-1753795000000-x7.webm".utf8)
+    service.handle(message)
+    #expect(said.withLock { $0 } == ["tea koine.recording failed to ana", "tea koine.recording stopped"])
+  }
+
   @Test func recordingPathsStayInsideTheFolder() async throws {
     let folder = URL(fileURLWithPath: folder.path)
     let service = service(.init(folder: folder, sendsOn: false))

@@ -18,6 +18,8 @@ private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_0
     LoggedMessage(message(9), lifetime: nil, recipients: nil, isRetained: true),
     // Of the fuzzer: longer than 64 bits of nanoseconds.
     LoggedMessage(message(9), lifetime: .milliseconds(606_666_666_666_001), recipients: nil),
+    LoggedMessage(message(9), reporting: .underWay(.init(sender: "ana", payload: [0, 255]))),
+    LoggedMessage(message(9), reporting: .ended),
   ])
   func entryGivesTheMessageBack(_ message: LoggedMessage) throws {
     let entry = try #require(message.entry)
@@ -32,9 +34,19 @@ private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_0
     func read(_ text: String) -> LoggedMessage? { LoggedMessage(LogEntry(order: 9, content: Array(text.utf8))) }
     #expect(read(text) != nil)
     #expect(read(text.replacing("\"version\"", with: "\"color\":\"red\",\"version\"")) != nil)
-    #expect(read(text.replacing("\"version\":1", with: "\"version\":2")) == nil)
+    #expect(read(text.replacing("\"version\":1", with: "\"version\":3")) == nil)
     #expect(read("{}") == nil)
     #expect(LoggedMessage(LogEntry(order: 8, content: Array(text.utf8))) == nil, "the order is another one")
+  }
+
+  /// A node of the version before ignores reports, and reads everything else.
+  @Test func onlyReportsAreWrittenInTheSecondVersion() throws {
+    func text(_ message: LoggedMessage) throws -> String {
+      String(decoding: try #require(message.entry).content, as: UTF8.self)
+    }
+    let message = Self.message(9)
+    #expect(try text(LoggedMessage(message, lifetime: nil, recipients: nil)).contains("\"version\":1"))
+    #expect(try text(LoggedMessage(message, reporting: .ended)).contains("\"version\":2"))
   }
 
   // MARK: History and log

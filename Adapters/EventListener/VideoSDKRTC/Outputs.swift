@@ -204,6 +204,7 @@ extension Meeting {
     case .broken: notifyListeners { $0.onError(error: kind.failure) }
     case .unfinished: notifyListeners { $0.onError(error: kind.stopFailure) }
     case .starting: changed(kind, Output.Report(stage: .starting, by: name))
+    case .interrupted: break  // it goes on, in another file, of which `started` reports
     case .started: changed(kind, Output.Report(stage: .started, place: words.destination, by: name))
     case .playable: changed(kind, Output.Report(stage: .playable, place: words.destination, by: name))
     case .stopping: changed(kind, Output.Report(stage: .stopping, by: name))
