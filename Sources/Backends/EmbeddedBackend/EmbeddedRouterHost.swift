@@ -33,6 +33,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   private var random: SeededRandom
   /// One router, or the nodes of a cluster.
   let nodes: [EmbeddedNode]
+  private var nodesByAddress: [TransportAddress: EmbeddedNode] = [:]
   /// Of a cluster, while its nodes are open.
   private(set) var ledger: MemoryLedger?
   /// The nodes that are the homes of rooms, by the rooms' names.
@@ -132,6 +133,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
     if nodes[0].name != nil { ledger = MemoryLedger(seed: random.next(), at: now) }
     for node in nodes {
       node.address = try loop.open()
+      nodesByAddress[node.address] = node
       try open(node, at: now)
     }
   }
@@ -186,6 +188,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
       node.connection?.close(at: loop.now)
       node.end(.closed)
       loop.close(node.address)
+      nodesByAddress[node.address] = nil
     }
     (ledger, ledgerEvents) = (nil, [])
   }
@@ -216,7 +219,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
 
   func receive(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) -> Bool
   {
-    guard let node = nodes.first(where: { $0.address == destination && $0.state != .closed }) else { return false }
+    guard let node = nodesByAddress[destination], node.state != .closed else { return false }
     let transport = clients.number(at: source).flatMap(transport)
     if datagram.readable.first != SignalStream.firstByte {
       // The reset that a restart sends may be lost: each datagram gets another one until the client has a new connection.
@@ -230,12 +233,10 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
     return true
   }
 
-  private var running: [EmbeddedNode] { nodes.filter { $0.state == .open } }
-
   func handleTimeout(at now: Tick) {
     ledger?.advance(to: now)
     handleLedgerEvents(at: now)
-    for node in running {
+    for node in nodes where node.state == .open && node.isDue(at: now) {
       node.signaling?.handleTimeout(at: now)
       node.router?.handleTimeout(at: now)
     }
@@ -253,7 +254,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   private func carryToLedger(at now: Tick) {
     repeat {
       handleLedgerEvents(at: now)
-      for node in running {
+      for node in nodes where node.state == .open && node.isTouched {
         for (number, request) in node.router?.takeLedgerRequests() ?? [] {
           node.connection?.send(request, number: number, at: now)
         }
@@ -273,12 +274,14 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   }
 
   var deadline: Tick? {
-    running.reduce(ledger?.deadline) { $0.sooner($1.router?.deadline).sooner($1.signaling?.deadline) }
+    var deadline = ledger?.deadline
+    for node in nodes where node.state == .open { deadline = deadline.sooner(node.deadline) }
+    return deadline
   }
 
   var deadlineReason: String {
     let soonest = deadline
-    if let node = running.first(where: { $0.router?.deadline == soonest }) {
+    if let node = nodes.first(where: { $0.state == .open && $0.router?.deadline == soonest }) {
       return node.router?.deadlineReason ?? "none"
     }
     return ledger?.deadline == soonest ? "ledger" : "end of a lost connection"
@@ -286,7 +289,10 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
 
   func poll(at now: Tick) {
     if ledger != nil { carryToLedger(at: now) }
-    for node in running { poll(node, at: now) }
+    for node in nodes where node.state == .open && node.isTouched {
+      poll(node, at: now)
+      node.drained()
+    }
   }
 
   private func poll(_ node: EmbeddedNode, at now: Tick) {
