@@ -4,7 +4,7 @@ import Glibc
 // swift run -c release koine-benchmark BENCHMARK [--seconds N] [--json]; `usage` lists the benchmarks.
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | api | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | nodes | story | join-server | call-connect | api | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
@@ -17,6 +17,7 @@ let usage = """
     broadcast    a call of five sent on as one picture of 1280x720 and one sound, into files
     refresh      a stage of 12 in the stage-strategy style: asking its strategy again
     virtual-call a minute of two people on a virtual clock, without codecs, against a minute
+    nodes        20 rooms of five on clusters of 10, 20 and 40 nodes, on a virtual clock
     story        the same with sessions, loss, a gap and a return, as tests of apps run it
     join-server  from joining to the first picture, through a server's sockets
     call-connect from an invitation to both sides connected, over loopback
@@ -34,6 +35,7 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("engine-vp8", { seconds in try EngineVideoBenchmark(seconds: seconds).run() }),
   ("engine-opus", { seconds in try EngineSoundBenchmark(seconds: seconds).run() }),
   ("virtual-call", { _ in try VirtualCallBenchmark(callSeconds: 60).run() }),
+  ("nodes", { seconds in try NodesBenchmark(seconds: min(seconds, 10)).run() }),
   ("story", { _ in try StoryBenchmark(rounds: 11).run() }),
   ("join-server", { _ in try JoinBenchmark(joins: 50).run() }),
   ("call-connect", { _ in try CallBenchmark(calls: 50).run() }),
