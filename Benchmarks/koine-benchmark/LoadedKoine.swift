@@ -16,11 +16,7 @@ final class LoadedKoine: LoadedServer {
     at host: String, directory: String, core: Int, receivers: Int, rate: Int, packetsPerFrame: Int,
     options: [String] = []
   ) throws {
-    let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    let koine = own.appendingPathComponent("koine").path
-    guard FileManager.default.isExecutableFile(atPath: koine) else {
-      throw BenchmarkError("there is no \(koine): swift build -c release --product koine")
-    }
+    let koine = try Self.program()
     port = ServerProcess.freePort()
     let process = try ServerProcess(
       [
@@ -28,6 +24,16 @@ final class LoadedKoine: LoadedServer {
         "error",
       ] + options, log: directory + "/koine.log", core: core)
     super.init("koine", at: host, process, receivers: receivers, rate: rate, packetsPerFrame: packetsPerFrame)
+  }
+
+  /// The command `koine`, which was built beside this program.
+  static func program() throws -> String {
+    let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    let koine = own.appendingPathComponent("koine").path
+    guard FileManager.default.isExecutableFile(atPath: koine) else {
+      throw BenchmarkError("there is no \(koine): swift build -c release --product koine")
+    }
+    return koine
   }
 
   private func open() throws -> Int {

@@ -113,6 +113,13 @@ final class ServerProcess {
     process.waitUntilExit()
   }
 
+  /// Ends the process at once.
+  func kill() {
+    guard process.isRunning else { return }
+    Glibc.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
   /// User and system, in seconds.
   var cpu: Double {
     let text = (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)) ?? ""

@@ -35,11 +35,11 @@ struct NodesBenchmark {
     let backend = EmbeddedBackend(virtual: 7, nodes: nodes)
     let scheduler = backend.scheduler
     let people = (0..<Self.rooms * Self.people).map {
-      VirtualPerson(name: "p\($0)", room: "room \($0 / Self.people)", isVoiceOnly: true, backend: backend)
+      BarePerson(name: "p\($0)", room: "room \($0 / Self.people)", isVoiceOnly: true, backend: backend)
     }
     for person in people { person.begin() }
     scheduler.advance(to: scheduler.now + .seconds(5))
-    func frames() -> Int { people.reduce(0) { $0 + $1.received.withLock { $0 } } }
+    func frames() -> Int { people.reduce(0) { $0 + $1.figures.frames } }
     let (before, start) = (frames(), CPU.process)
     scheduler.advance(to: scheduler.now + .seconds(seconds))
     let spent = CPU.process - start

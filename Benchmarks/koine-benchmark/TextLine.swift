@@ -1,15 +1,11 @@
 import Foundation
 import Glibc
 
-/// A WebSocket (RFC 6455) as a load generator needs it: to this machine, text both ways, nothing that waits.
-final class TextLine {
+/// A TCP connection to this machine.
+final class LocalSocket {
   private let descriptor: Int32
-  private var received: [UInt8] = []
-  private var isOpen = false
 
-  /// Connects and asks; `poll` tells the answers.
-  /// - Parameter subprotocol: what the server wants to be spoken.
-  init(port: UInt16, path: String, subprotocol: String? = nil) throws {
+  init(port: UInt16) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -24,17 +20,11 @@ final class TextLine {
       close(descriptor)
       throw BenchmarkError("nobody listens on port \(port)")
     }
-    var lines = [
-      "GET \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Upgrade: websocket", "Connection: Upgrade",
-      "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-    ]
-    if let subprotocol { lines.append("Sec-WebSocket-Protocol: \(subprotocol)") }
-    write(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
   }
 
   deinit { close(descriptor) }
 
-  private func write(_ bytes: [UInt8]) {
+  func write(_ bytes: [UInt8]) {
     var offset = 0
     while offset < bytes.count {
       let count = bytes.withUnsafeBytes {
@@ -43,6 +33,32 @@ final class TextLine {
       guard count > 0 else { return }
       offset += count
     }
+  }
+
+  /// What has come.
+  /// - Parameter waits: until something comes, or the other end closes.
+  func read(limit: Int, waits: Bool = true) -> ArraySlice<UInt8> {
+    var block = [UInt8](repeating: 0, count: limit)
+    return block[..<max(0, recv(descriptor, &block, limit, waits ? 0 : Int32(MSG_DONTWAIT)))]
+  }
+}
+
+/// A WebSocket (RFC 6455) as a load generator needs it: to this machine, text both ways, nothing that waits.
+final class TextLine {
+  private let socket: LocalSocket
+  private var received: [UInt8] = []
+  private var isOpen = false
+
+  /// Connects and asks; `poll` tells the answers.
+  /// - Parameter subprotocol: what the server wants to be spoken.
+  init(port: UInt16, path: String, subprotocol: String? = nil) throws {
+    socket = try LocalSocket(port: port)
+    var lines = [
+      "GET \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Upgrade: websocket", "Connection: Upgrade",
+      "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    ]
+    if let subprotocol { lines.append("Sec-WebSocket-Protocol: \(subprotocol)") }
+    socket.write(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
   }
 
   func send(_ text: [UInt8]) { sendFrame(0x81, text) }
@@ -56,16 +72,15 @@ final class TextLine {
       : count < 65_536
         ? [0xFE, UInt8(count >> 8), UInt8(count & 255)]
         : [0xFF] + (0..<8).map { UInt8(count >> (56 - 8 * $0) & 255) }
-    write([first] + length + [0, 0, 0, 0] + payload)
+    socket.write([first] + length + [0, 0, 0, 0] + payload)
   }
 
   /// The messages that have come whole.
   func poll() -> [[UInt8]] {
-    var block = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let count = recv(descriptor, &block, block.count, Int32(MSG_DONTWAIT))
-      guard count > 0 else { break }
-      received += block[..<count]
+      let bytes = socket.read(limit: 65_536, waits: false)
+      guard !bytes.isEmpty else { break }
+      received += bytes
     }
     if !isOpen {
       guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return [] }

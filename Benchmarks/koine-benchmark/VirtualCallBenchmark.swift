@@ -9,13 +9,13 @@ struct VirtualCallBenchmark {
   func run() throws -> Report {
     let backend = EmbeddedBackend(virtual: 7)
     let scheduler = backend.scheduler
-    let people = ["Ana", "Ben"].map { VirtualPerson(name: $0, room: "r", backend: backend) }
+    let people = ["Ana", "Ben"].map { BarePerson(name: $0, room: "r", backend: backend) }
     let clock = ContinuousClock()
     let start = clock.now
     for person in people { person.begin() }
     scheduler.advance(to: scheduler.now + .seconds(callSeconds))
     let elapsed = (clock.now - start).inSeconds
-    let frames = people.reduce(0) { $0 + $1.received.withLock { $0 } }
+    let frames = people.reduce(0) { $0 + $1.figures.frames }
     return Report(
       benchmark: "virtual-call: \(callSeconds) s of two people, without codecs",
       rows: [

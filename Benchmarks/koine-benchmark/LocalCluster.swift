@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+
+/// Redis and nodes of a cluster as processes of this machine.
+final class LocalCluster {
+  final class Node {
+    let name: String
+    let port = ServerProcess.freePort()
+    private let koine: String
+    private let options: [String]
+    private let core: Int
+    private let directory: String
+    private(set) var process: ServerProcess?
+
+    fileprivate init(_ name: String, _ koine: String, core: Int, directory: String, options: [String]) {
+      (self.name, self.koine, self.core, self.directory, self.options) = (name, koine, core, directory, options)
+    }
+
+    func start() throws {
+      process = try ServerProcess(
+        [
+          koine, "serve", "--open", "--listen", "127.0.0.1:\(port)", "--node", name, "--public",
+          "ws://127.0.0.1:\(port)", "--log-level", "error",
+        ] + options, log: "\(directory)/\(name).log", core: core)
+    }
+
+    /// As an operator ends it: its rooms go to other nodes first. Returns when the process has ended.
+    func stop() { process?.stop() }
+
+    var isReady: Bool { HTTPProbe.status(port: port, path: "/readyz") == 200 }
+  }
+
+  let nodes: [Node]
+  private let redis: ServerProcess
+  private let directory: String
+
+  /// - Parameter options: further options of each `koine serve`.
+  init(nodes count: Int, options: [String] = []) throws {
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent("koine-cluster-\(getpid())").path
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    let (port, password) = (ServerProcess.freePort(), UUID().uuidString)
+    redis = try ServerProcess(
+      [
+        "redis-server", "--port", "\(port)", "--bind", "127.0.0.1", "--requirepass", password, "--save", "", "--dir",
+        directory,
+      ], log: directory + "/redis.log", core: 0)
+    setenv("KOINE_SERVE_CLUSTER", "redis://:\(password)@127.0.0.1:\(port)", 1)
+    let koine = try LoadedKoine.program()
+    let cores = ProcessInfo.processInfo.activeProcessorCount
+    nodes = (1...count).map { [directory] number in
+      Node("n\(number)", koine, core: (number - 1) % cores, directory: directory, options: options)
+    }
+    for node in nodes { try node.start() }
+    for node in nodes { try wait("\(node.name) is ready", seconds: 20) { node.isReady } }
+  }
+
+  func wait(_ what: String, seconds: Double, until isDone: () -> Bool) throws {
+    let end = CPU.wall + seconds
+    while !isDone() {
+      guard CPU.wall < end else { throw BenchmarkError("not within \(Int(seconds)) s: \(what)") }
+      usleep(20_000)
+    }
+  }
+
+  func end() {
+    for node in nodes { node.process?.kill() }
+    redis.kill()
+    try? FileManager.default.removeItem(atPath: directory)
+  }
+}
+
+/// Asks a server of this machine for the status of a page.
+enum HTTPProbe {
+  /// - Returns: nil if there is no answer.
+  static func status(port: UInt16, path: String) -> Int? {
+    guard let line = try? LocalSocket(port: port) else { return nil }
+    line.write(Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n".utf8))
+    let words = String(decoding: line.read(limit: 4_096), as: UTF8.self).split(separator: " ")
+    return words.count > 1 ? Int(words[1]) : nil
+  }
+}
