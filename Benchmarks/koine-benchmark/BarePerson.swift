@@ -21,18 +21,19 @@ final class BarePerson: LinkReceiver, Sendable {
     var figures = Figures()
     var lastFrame: Tick?
     var isTicking = false
+    var isSending = true
   }
 
   private let name: String
   private let room: String
-  /// Sends no pictures.
-  private let isVoiceOnly: Bool
+  /// What it sends: a camera's pictures, a microphone's sounds, both or nothing.
+  private let kinds: [Track.Kind]
   private let backend: any Backend
   private let lane: Lane
   private let state = Lock(State())
 
-  init(name: String, room: String, isVoiceOnly: Bool = false, backend: any Backend) {
-    (self.name, self.room, self.isVoiceOnly) = (name, room, isVoiceOnly)
+  init(name: String, room: String, sending kinds: [Track.Kind] = [.camera, .microphone], backend: any Backend) {
+    (self.name, self.room, self.kinds) = (name, room, kinds)
     self.backend = backend
     lane = backend.scheduler.lane(name)
   }
@@ -51,6 +52,9 @@ final class BarePerson: LinkReceiver, Sendable {
       return figures
     }
   }
+
+  /// False: it keeps its streams, and sends nothing.
+  func setSending(_ isSending: Bool) { state.withLock { $0.isSending = isSending } }
 
   func resetFigures() { state.withLock { $0.figures = Figures() } }
 
@@ -81,7 +85,7 @@ final class BarePerson: LinkReceiver, Sendable {
 
   private func entered(as id: String, with others: [Participant]) {
     lane.post { [self] in
-      for kind in isVoiceOnly ? [Track.Kind.microphone] : [.camera, .microphone] {
+      for kind in kinds {
         link?.publish(
           Track(id: .init(participant: id, track: kind.rawValue), kind: kind),
           options: PublishOptions(codec: kind.isVideo ? .vp8 : .opus, layers: [.init(maximumBitrate: 1_000_000)]))
@@ -93,8 +97,8 @@ final class BarePerson: LinkReceiver, Sendable {
         return !state.isTicking
       }
       guard isFirst else { return }
-      if !isVoiceOnly { tickPictures() }
-      tickSound()
+      if kinds.contains(.camera) { tickPictures() }
+      if kinds.contains(.microphone) { tickSound() }
     }
   }
 
@@ -106,7 +110,7 @@ final class BarePerson: LinkReceiver, Sendable {
     let now = backend.scheduler.now
     let (link, id, number) = state.withLock { state in
       defer { state.pictures += 1 }
-      return (state.link, state.id, state.pictures)
+      return (state.isSending ? state.link : nil, state.id, state.pictures)
     }
     let isKey = number % 150 == 0
     let data = Bytes(capacity: 4_000)
@@ -123,7 +127,7 @@ final class BarePerson: LinkReceiver, Sendable {
     let now = backend.scheduler.now
     let (link, id, number) = state.withLock { state in
       defer { state.sounds += 1 }
-      return (state.link, state.id, state.sounds)
+      return (state.isSending ? state.link : nil, state.id, state.sounds)
     }
     let data = Bytes(capacity: 100)
     data.count = 100

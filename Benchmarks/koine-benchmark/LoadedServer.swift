@@ -85,19 +85,25 @@ class LoadedServer {
   func wait(for end: LoadEnd) throws { try wait("connecting") { end.peer.isConnected } }
 }
 
-/// A server's process, on one core.
+/// A server's process, on one core or some.
 final class ServerProcess {
   private let process = Process()
   let log: String
 
-  init(_ arguments: [String], log: String, core: Int) throws {
+  convenience init(_ arguments: [String], log: String, core: Int) throws {
+    try self.init(arguments, log: log, cores: [core])
+  }
+
+  /// - Parameter environment: variables besides those of this process.
+  init(_ arguments: [String], log: String, cores: [Int], environment: [String: String] = [:]) throws {
     self.log = log
     guard FileManager.default.createFile(atPath: log, contents: nil) else {
       throw BenchmarkError("cannot write \(log)")
     }
     let out = FileHandle(forWritingAtPath: log)
     process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
-    process.arguments = ["-c", String(core)] + arguments
+    process.arguments = ["-c", cores.map { String($0) }.joined(separator: ",")] + arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     (process.standardOutput, process.standardError) = (out, out)
     process.standardInput = FileHandle.nullDevice
     try process.run()

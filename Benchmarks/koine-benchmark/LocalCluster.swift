@@ -10,10 +10,14 @@ final class LocalCluster {
     private let options: [String]
     private let core: Int
     private let directory: String
+    private let ledger: String
     private(set) var process: ServerProcess?
 
-    fileprivate init(_ name: String, _ koine: String, core: Int, directory: String, options: [String]) {
-      (self.name, self.koine, self.core, self.directory, self.options) = (name, koine, core, directory, options)
+    fileprivate init(
+      _ name: String, _ koine: String, core: Int, directory: String, ledger: String, options: [String]
+    ) {
+      (self.name, self.koine, self.core, self.directory) = (name, koine, core, directory)
+      (self.ledger, self.options) = (ledger, options)
     }
 
     func start() throws {
@@ -21,7 +25,7 @@ final class LocalCluster {
         [
           koine, "serve", "--open", "--listen", "127.0.0.1:\(port)", "--node", name, "--public",
           "ws://127.0.0.1:\(port)", "--log-level", "error",
-        ] + options, log: "\(directory)/\(name).log", core: core)
+        ] + options, log: "\(directory)/\(name).log", cores: [core], environment: ["KOINE_SERVE_CLUSTER": ledger])
     }
 
     /// As an operator ends it: its rooms go to other nodes first. Returns when the process has ended.
@@ -44,11 +48,11 @@ final class LocalCluster {
         "redis-server", "--port", "\(port)", "--bind", "127.0.0.1", "--requirepass", password, "--save", "", "--dir",
         directory,
       ], log: directory + "/redis.log", core: 0)
-    setenv("KOINE_SERVE_CLUSTER", "redis://:\(password)@127.0.0.1:\(port)", 1)
+    let ledger = "redis://:\(password)@127.0.0.1:\(port)"
     let koine = try LoadedKoine.program()
     let cores = ProcessInfo.processInfo.activeProcessorCount
     nodes = (1...count).map { [directory] number in
-      Node("n\(number)", koine, core: (number - 1) % cores, directory: directory, options: options)
+      Node("n\(number)", koine, core: (number - 1) % cores, directory: directory, ledger: ledger, options: options)
     }
     for node in nodes { try node.start() }
     for node in nodes { try wait("\(node.name) is ready", seconds: 20) { node.isReady } }

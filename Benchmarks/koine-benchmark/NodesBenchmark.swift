@@ -35,7 +35,7 @@ struct NodesBenchmark {
     let backend = EmbeddedBackend(virtual: 7, nodes: nodes)
     let scheduler = backend.scheduler
     let people = (0..<Self.rooms * Self.people).map {
-      BarePerson(name: "p\($0)", room: "room \($0 / Self.people)", isVoiceOnly: true, backend: backend)
+      BarePerson(name: "p\($0)", room: "room \($0 / Self.people)", sending: [.microphone], backend: backend)
     }
     for person in people { person.begin() }
     scheduler.advance(to: scheduler.now + .seconds(5))

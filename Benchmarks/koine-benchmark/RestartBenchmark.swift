@@ -18,7 +18,7 @@ struct RestartBenchmark {
       let first = number % addresses.count
       let others = Array((addresses + addresses)[(first + 1)..<(first + addresses.count)])
       return BarePerson(
-        name: "p\(number)", room: "room \(number / 2)", isVoiceOnly: true,
+        name: "p\(number)", room: "room \(number / 2)", sending: [.microphone],
         backend: ServerBackend(addresses[first], others: others))
     }
     for person in people { person.begin() }

@@ -4,7 +4,7 @@ import Glibc
 // swift run -c release koine-benchmark BENCHMARK [--seconds N] [--json]; `usage` lists the benchmarks.
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | nodes | story | join-server | restart | call-connect | api | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | nodes | story | join-server | restart | cluster | call-connect | api | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
@@ -21,6 +21,7 @@ let usage = """
     story        the same with sessions, loss, a gap and a return, as tests of apps run it
     join-server  from joining to the first picture, through a server's sockets
     restart      a rolling restart of three nodes of a cluster with 50 rooms: how long nobody is heard; not in `all`
+    cluster      two nodes beside one server with two loops: CPU per forwarded frame, in turns; not in `all`
     call-connect from an invitation to both sides connected, over loopback
     api          koine serve on one core: requests of back ends over one connection, beside a call; not in `all`
     --seconds N  how long each is measured (default 20)
@@ -40,6 +41,7 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("story", { _ in try StoryBenchmark(rounds: 11).run() }),
   ("join-server", { _ in try JoinBenchmark(joins: 50).run() }),
   ("restart", { _ in try RestartBenchmark().run() }),
+  ("cluster", { seconds in try ClusterBenchmark(seconds: min(seconds, 10)).run() }),
   ("call-connect", { _ in try CallBenchmark(calls: 50).run() }),
   ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() }),
   ("scale", { seconds in try ScaleBenchmark(seconds: seconds).run() }),
@@ -65,7 +67,7 @@ while let argument = arguments.popFirst() {
   case "--help", "-h":
     print(usage)
     exit(0)
-  case "all": chosen += benchmarks.map(\.name).filter { !["janus", "api", "restart"].contains($0) }
+  case "all": chosen += benchmarks.map(\.name).filter { !["janus", "api", "restart", "cluster"].contains($0) }
   default:
     guard benchmarks.contains(where: { $0.name == argument }) else { fail(usage, 64) }
     chosen.append(argument)
