@@ -170,18 +170,17 @@ struct Serve: AsyncParsableCommand {
       settings, access: try access(settings.admission), logger: Logger(label: "koine.server"))
     configuration.backEndAPIs = try apis(settings)
     configuration.cluster = try settings.cluster.map { try makeCluster($0, settings) }
-    let desk = Lock<RecordingService?>(nil)
+    let desk = RecordingDoor()
     if settings.recordings != nil {
       let names = settings.livestreams ? RecordingService.names : RecordingService.namesOfFiles
-      var service = RoomService(names: names) { message in desk.withLock { $0 }?.handleLater(message) }
-      service.roomMoved = { room in desk.withLock { $0 }?.roomMoved(room) }
+      var service = RoomService(names: names) { message in desk.pass(message) }
+      service.roomMoved = { room in desk.service?.roomMoved(room) }
       configuration.attendant = service
     }
     do {
       let server = try await Server.start(configuration)
       if let recordings = settings.recordings {
-        let made = try makeDesk(folder: recordings, settings, server)
-        desk.withLock { $0 = made }
+        desk.open(try makeDesk(folder: recordings, settings, server))
       }
       var ending: Task<Void, Never>?
       let (drained, isDrained) = AsyncStream.makeStream(of: Int32.self)
@@ -197,7 +196,9 @@ struct Serve: AsyncParsableCommand {
         }
       }
       ending?.cancel()
-      await desk.withLock { $0 }?.close()
+      // First: the recordings of rooms that are still here go on at other nodes.
+      await server.leaveCluster()
+      await desk.service?.close()
       await server.stop()
     } catch {
       SampleExit(code: 69, "\(error)").leave(command: "koine serve")
@@ -332,6 +333,36 @@ struct Serve: AsyncParsableCommand {
     } catch {
       logger.error("what cannot be read stays as it was", metadata: ["reason": "\(error)"])
     }
+  }
+}
+
+/// The way to the recording service, which is made when the server has started: rooms may be here before it.
+private final class RecordingDoor: Sendable {
+  private struct State {
+    var service: RecordingService?
+    var waiting: [RoomService.Message] = []
+  }
+
+  /// Most messages that wait. Further ones are dropped.
+  private static let waitingLimit = 1_024
+  private let state = Lock(State())
+
+  var service: RecordingService? { state.withLock { $0.service } }
+
+  func pass(_ message: RoomService.Message) {
+    let service = state.withLock { state in
+      if state.service == nil, state.waiting.count < Self.waitingLimit { state.waiting.append(message) }
+      return state.service
+    }
+    service?.handleLater(message)
+  }
+
+  func open(_ service: RecordingService) {
+    let waiting = state.withLock { state in
+      defer { (state.service, state.waiting) = (service, []) }
+      return state.waiting
+    }
+    for message in waiting { service.handleLater(message) }
   }
 }
 

@@ -24,6 +24,10 @@ final class RecordingJob: Sendable {
     var made: [URL] = []
     /// It never began, or broke.
     var hasFailed = false
+    /// Another server has the room.
+    var isReleased = false
+    /// The session is left.
+    var hasLeft = false
   }
 
   private let kind: String
@@ -34,7 +38,8 @@ final class RecordingJob: Sendable {
   private let asker: Participant.ID
   /// With which another server of a cluster continues.
   private let job: RoomService.Job
-  private let isContinued: Bool
+  /// The name of the part before, which another server has made; nil: there is none.
+  private let formerName: String?
   private let sharedSession: SharedRecorderSession
   private let tell: @Sendable (RoomService.Answer) -> Void
   private let log: @Sendable (String) -> Void
@@ -51,7 +56,8 @@ final class RecordingJob: Sendable {
   ) {
     (kind, self.request, self.places, self.name) = (message.topic, request, places, name)
     (asker, self.sharedSession) = (message.sender, sharedSession)
-    (job, isContinued) = (.init(sender: message.sender, payload: message.payload), message.continuing != nil)
+    job = .init(sender: message.sender, payload: message.payload)
+    formerName = message.continuing.map { RecorderStatus(payload: $0)?.destination ?? "" }
     (self.hasSpace, tell, self.log, self.isOver) = (hasSpace, say, log, isOver)
     lane = sharedSession.world.backend.scheduler.lane("asked recording")
   }
@@ -63,12 +69,23 @@ final class RecordingJob: Sendable {
   func start() {
     world.delivery.deliver { [self] in
       guard stage == .starting else { return }  // stopped before it began
-      sendStatus(.starting, as: isContinued ? .interrupted : .starting)
+      if let formerName { continueAfter(formerName) } else { sendStatus(.starting) }
       enter()
     }
   }
 
-  func stop(for participant: Participant.ID?) { world.delivery.deliver { [self] in finish(for: participant) } }
+  /// Another server has the room from now on: leaves it, and completes the files without a word to it.
+  func release() {
+    state.withLock { $0.isReleased = true }
+    world.delivery.deliver { [self] in
+      leave()
+      finish(for: nil)
+    }
+  }
+
+  var isReleased: Bool { state.withLock { $0.isReleased } }
+
+  func stop(for participant: Participant.ID) { world.delivery.deliver { [self] in finish(for: participant) } }
 
   func close() async {
     await withCheckedContinuation { done in
@@ -116,10 +133,7 @@ final class RecordingJob: Sendable {
     if kind != Convention.livestream { started() }
     // The room reports its participants only after the recorder has joined. So the room counts as empty only if it is still empty
     // after `patience`.
-    lane.post(at: world.backend.scheduler.now + Self.patience) { [weak self] in
-      guard let self else { return }
-      world.delivery.deliver { [weak self] in self?.endIfAlone() }
-    }
+    endIfStillAlone()
     watchSpace()
   }
 
@@ -150,6 +164,17 @@ final class RecordingJob: Sendable {
   /// How long the recorder waits for participants after it begins. The participant that requested the recording may have left before
   /// the recorder joined.
   private static let patience = Duration.seconds(3)
+  /// The same for a room that has moved, to which participants return one after the other, and how long it may then be empty: from a
+  /// home whose cable was pulled they return after 6 to 9 s.
+  private static let patienceAfterMove = Duration.seconds(10)
+
+  private func endIfStillAlone() {
+    let patience = formerName == nil ? Self.patience : Self.patienceAfterMove
+    lane.post(at: world.backend.scheduler.now + patience) { [weak self] in
+      guard let self else { return }
+      world.delivery.deliver { [weak self] in self?.endIfAlone() }
+    }
+  }
 
   private func endIfAlone() {
     if hasBegun, sharedSession.session.participants.isEmpty { finish(for: nil) }
@@ -192,13 +217,21 @@ final class RecordingJob: Sendable {
     try? room?.finish()  // what could not be written has been told
     for folder in state.withLock({ $0.made }) { rmdir(folder.path) }  // those with nothing in them
     observation?.cancel()
-    sharedSession.leave()
+    leave()
     isOver(state.withLock { $0.hasFailed })
+  }
+
+  private func leave() {
+    let isFirst = state.withLock { state in
+      defer { state.hasLeft = true }
+      return !state.hasLeft
+    }
+    if isFirst { sharedSession.leave() }
   }
 
   private func handle(_ event: SessionEvent) {
     switch event {
-    case .participantLeft: endIfAlone()
+    case .participantLeft: formerName == nil ? endIfAlone() : endIfStillAlone()
     case .stateChanged(.ended): if hasBegun { finish(for: nil) }  // otherwise the pending join reports the reason
     case .stateChanged(.connected):  // perhaps again, and the room may have forgotten
       if hasBegun { sendStatus(stage) }
@@ -215,17 +248,25 @@ final class RecordingJob: Sendable {
     places.map { $0.isFileURL ? $0.path : "\($0.scheme ?? "")://\($0.host ?? "")" }.joined(separator: ", ")
   }
 
-  /// - Parameter told: as the room is told, where that is not `stage`.
-  private func sendStatus(
-    _ stage: RecorderStatus.Stage, as told: RecorderStatus.Stage? = nil, to participant: Participant.ID? = nil
-  ) {
+  private func sendStatus(_ stage: RecorderStatus.Stage, to participant: Participant.ID? = nil) {
     let hasPlace = [.started, .playable].contains(stage)
-    let words = RecorderStatus(told ?? stage, destination: hasPlace ? name : "")
+    let words = RecorderStatus(stage, destination: hasPlace ? name : "")
     if participant == nil { state.withLock { $0.stage = stage } }
+    tell(words, stands: stage != .stopped, to: participant)
+  }
+
+  /// Says instead of `starting` that the output goes on, with the name of the part before: should this server end, too, the next one
+  /// counts on from it.
+  private func continueAfter(_ name: String) {
+    tell(RecorderStatus(.interrupted, destination: name), stands: true)
+  }
+
+  private func tell(_ words: RecorderStatus, stands: Bool, to participant: Participant.ID? = nil) {
     var answer = RoomService.Answer(
-      Array(words.text.utf8), as: kind, to: participant, stands: stage != .stopped, in: request.room)
-    if stage == .stopped { answer.output = output }
-    if [.starting, .started, .playable].contains(stage) { answer.job = job }
+      Array(words.text.utf8), as: kind, to: participant, stands: stands, in: request.room)
+    if words.stage == .stopped { answer.output = output }
+    if [.starting, .interrupted, .started, .playable].contains(words.stage) { answer.job = job }
+    answer.isForEventsOnly = isReleased
     tell(answer)
   }
 

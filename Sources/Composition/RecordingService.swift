@@ -59,6 +59,8 @@ public final class RecordingService: Sendable {
     var refusals = LogThrottle(interval: .seconds(60))
     /// Messages that wait for `queue`.
     var waiting = 0
+    /// Jobs that have come back to this server while it completes their former parts.
+    var continuations: [Key: RoomService.Message] = [:]
   }
 
   /// Most messages that wait for `queue` after `handleLater`. Further messages are dropped.
@@ -90,7 +92,8 @@ public final class RecordingService: Sendable {
   /// Handles a participant's message on the service's own queue. For a network loop, which must not wait for the disk or the log.
   public func handleLater(_ message: RoomService.Message) {
     let isAccepted = state.withLock { state in
-      guard state.waiting < Self.waitingLimit else { return false }
+      // What a room's former home has not ended comes once for each room.
+      guard state.waiting < Self.waitingLimit || message.continuing != nil else { return false }
       state.waiting += 1
       return true
     }
@@ -101,12 +104,12 @@ public final class RecordingService: Sendable {
     }
   }
 
-  /// Another server of the cluster has the room from now on, and continues its recordings: this service completes its files. Any
-  /// thread may call it.
+  /// Another server of the cluster has the room from now on, and continues its recordings: this service leaves it and completes its
+  /// files. Any thread may call it.
   public func roomMoved(_ room: String) {
     queue.async { [self] in
       let recordings = state.withLock { state in state.underWay.filter { $0.key.room == room } }
-      for (_, recording) in recordings { recording.stop(for: nil) }
+      for (_, recording) in recordings { recording.release() }
     }
   }
 
@@ -127,7 +130,14 @@ public final class RecordingService: Sendable {
   private func start(_ kind: String, requestedBy message: RoomService.Message) {
     let room = message.room
     let key = Key(room: room, kind: kind)
-    guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it is being made already
+    let isUnderWay = state.withLock { state in
+      guard let recording = state.underWay[key] else { return false }
+      if message.continuing != nil, recording.isReleased { state.continuations[key] = message }
+      return true
+    }
+    guard !isUnderWay else { return }  // it is being made already
+    // A service in the process of all nodes knows of each job whether it goes on.
+    if message.continuing != nil, rules.folder == nil { return say(Self.end(of: kind, in: room)) }
     do {
       guard let wish = OutputRequest(message.payload) else { throw Refusal(reason: "the request cannot be parsed") }
       let places = try places(kind, wish, room, after: message.continuing)
@@ -163,9 +173,12 @@ public final class RecordingService: Sendable {
       }
       let words = RecorderStatus(.failed)
       say(.init(Array(words.text.utf8), as: kind, to: message.sender, stands: false, in: room))
-      guard message.continuing != nil else { return }  // no report stands
-      say(.init(Array(RecorderStatus(.stopped).text.utf8), as: kind, stands: false, in: room))
+      if message.continuing != nil { say(Self.end(of: kind, in: room)) }  // else no report stands
     }
+  }
+
+  private static func end(of kind: String, in room: String) -> RoomService.Answer {
+    .init(Array(RecorderStatus(.stopped).text.utf8), as: kind, stands: false, in: room)
   }
 
   /// - Returns: the number of refusals within a minute, if this one is to be logged.
@@ -199,10 +212,12 @@ public final class RecordingService: Sendable {
 
   private func recordingEnded(_ key: Key, hasFailed: Bool) {
     let now = now
-    state.withLock { state in
+    let continuation = state.withLock { state in
       state.underWay[key] = nil
       if hasFailed, key.kind == Convention.livestream { state.failures[key.room] = now }
+      return state.continuations.removeValue(forKey: key)
     }
+    if let continuation { handleLater(continuation) }
   }
 
   /// Returns the recorder's session in the room, or creates one.
@@ -282,16 +297,21 @@ public final class RecordingService: Sendable {
   }
 
   /// The place of the part after the one with this name, as `name(of:_:in:)` gives it: `tea-1753795000000-x.webm` is followed by
-  /// `tea-1753795000000-x-2.webm`.
+  /// `tea-1753795000000-x-2.webm`, or by the next number that nothing in the folder has.
   /// - Returns: nil for a name that no service gives.
   static func place(_ kind: String, after name: String, in folder: URL) -> URL? {
     let file = name.split(separator: "/").first ?? ""
-    guard let match = file.wholeMatch(of: /([A-Za-z0-9_-]+-[0-9]{13,}-[0-9a-z]+?)(?:-([0-9]{1,4}))?(?:\.webm|-hls)/)
+    guard let match = file.wholeMatch(of: /([^\/.]+-[0-9]{13,}-[0-9a-z]+?)(?:-([0-9]{1,4}))?(?:\.webm|-hls)/)
     else {
       return nil
     }
     let part = match.2.flatMap { Int($0) } ?? 1
-    return place(kind, named: "\(match.1)-\(part + 1)", in: folder)
+    let places = (part + 1..<part + 1_000).lazy.map { place(kind, named: "\(match.1)-\($0)", in: folder) }
+    return places.first { place in
+      let taken =
+        kind == Convention.playlist ? [place.deletingLastPathComponent().path] : [place.path, place.path + ".part"]
+      return !taken.contains(where: FileManager.default.fileExists(atPath:))
+    }
   }
 }
 

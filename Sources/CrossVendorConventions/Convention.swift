@@ -39,7 +39,7 @@ public enum Convention {
   /// The addressees stop their cameras.
   public static let stopCamera = DataOrder.prefix + "stop-camera"
   /// The addressees stop the output (`recording`, `livestream` or `playlist`) that the payload names.
-  public static let stop = DataOrder.prefix + "stop"
+  public static let stop = DataOrder.stop
   /// The addressees lower their hands.
   public static let lowerHand = DataOrder.prefix + "lower-hand"
   /// The addressees set (payload "1") or remove ("0") their spotlight.

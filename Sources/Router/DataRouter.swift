@@ -37,6 +37,8 @@ struct DataRouter: Codable {
   private var reports: [String: LoggedMessage] = [:]
   /// Numbers of earlier ones in the log.
   private var droppedReports: [UInt64] = []
+  /// The services whose jobs the room's former home has not ended, until they are continued.
+  private var formerJobs: Set<String> = []
   /// Until then participants may be on their way back.
   private var recovers: Tick
 
@@ -81,7 +83,7 @@ struct DataRouter: Codable {
     let data = ReceivedMessage(
       sender: sender, topic: message.topic, payload: message.payload, id: sent.id, order: order,
       isDirected: names != nil)
-    let logged = keep(data, message, in: roster, at: now)
+    let logged = keep(data, message, in: roster, at: now) ?? (isForService ? end(orderedBy: data) : nil)
     return Delivery(
       message: data, recipients: names, includesSender: sent.echo, isForService: isForService,
       logged: history.isLogged ? logged : nil)
@@ -137,10 +139,29 @@ struct DataRouter: Codable {
     return report
   }
 
+  /// A job that a participant stops has ended as soon as that is acknowledged, whatever becomes of this home before the service says so.
+  private mutating func end(orderedBy message: ReceivedMessage) -> LoggedMessage? {
+    guard message.topic == DataOrder.stop else { return nil }
+    let service = String(decoding: message.payload, as: UTF8.self)
+    return log(
+      ReceivedMessage(sender: service, topic: service, payload: [], id: message.id, order: message.order), on: nil)
+  }
+
+  /// Ends a job for the log only.
+  mutating func endJob(of service: String, id: String) -> LoggedMessage? {
+    guard reports[service]?.job != nil else { return nil }
+    order += 1
+    return log(ReceivedMessage(sender: service, topic: service, payload: [], id: id, order: order), on: nil)
+  }
+
   private mutating func replaceReport(with report: LoggedMessage) {
+    formerJobs.remove(report.message.sender)
     guard let former = reports.updateValue(report, forKey: report.message.sender) else { return }
     droppedReports.append(former.message.order)
   }
+
+  /// Whether the entry of the log with this number is the last one on a service's job.
+  func isReport(_ order: UInt64) -> Bool { reports.values.contains { $0.message.order == order } }
 
   /// What services are carrying out, by their names: `status(of:)` has the last report on each.
   var jobs: [String: RoomService.Job] { reports.compactMapValues(\.job) }
@@ -160,13 +181,30 @@ struct DataRouter: Codable {
       let (message, received) = (logged.message, now - age)
       if logged.report != nil {
         replaceReport(with: logged)
-        status[message.sender] = logged.job == nil ? nil : DataHistory.Kept(message, received: received)
+        if logged.job != nil { formerJobs.insert(message.sender) }
       } else if logged.isRetained {
         history.retain(message, at: received)
       } else {
         history.keep(message, lifetime: logged.lifetime?.inSeconds, for: logged.recipients, at: received)
       }
     }
+  }
+
+  /// A participant of the former home is back: the last reports on its jobs stand again.
+  /// - Returns: the services, with their jobs and these reports.
+  mutating func continueJobs(at now: Tick) -> [(service: String, job: RoomService.Job, report: [UInt8])] {
+    defer { formerJobs = [] }
+    return formerJobs.sorted().compactMap { service in
+      guard let report = reports[service], let job = report.job else { return nil }
+      status[service] = DataHistory.Kept(report.message, received: now)
+      return (service, job, report.message.payload)
+    }
+  }
+
+  /// Nobody of the former home has come back.
+  mutating func takeFormerJobs() -> [String] {
+    defer { formerJobs = [] }
+    return formerJobs.sorted()
   }
 
   /// Numbers of messages that the log need not keep any more, since the last call.

@@ -10,6 +10,8 @@ extension Room {
       try data.check(message, grants: member.grants, services: services)
       try spend(bytes: message.payload.count + message.topic.utf8.count, of: member, at: now)
       guard !acknowledgeAgain(sent.id, of: member, at: now) else { return }
+      // Without a receipt the sender says it again, at the room's next home.
+      if let names = message.recipients, names.contains(where: services.contains), isLeaving?() == true { return }
       let delivery = try data.route(
         sent, from: member.id, in: roster, services: services, openServices: attendant?.openNames ?? [], at: now)
       acknowledge(delivery, to: member, at: now)

@@ -21,14 +21,13 @@ extension Room {
     let wait = entries.isEmpty ? Self.firstJoinLimit : limits.recovery
     if !entries.isEmpty { data.recover(until: now + limits.recovery) }
     keptOpenUntil = now + wait
-    continueJobs(at: now)
   }
 
-  /// Has this node's services continue what those of the room's former home have not ended. What no service here does has ended:
-  /// participants that return learn it from what the room does not keep.
-  private func continueJobs(at now: Tick) {
-    for (service, job) in data.jobs.sorted(by: { $0.key < $1.key }) {
-      guard let attendant, attendant.names.contains(service), let report = data.status(of: service) else {
+  /// A participant of the room's former home is back. Has this node's services continue what those of the former home have not ended.
+  /// A job that no service here continues has ended: participants learn it from what the room does not keep.
+  func continueJobs(at now: Tick) {
+    for (service, job, report) in data.continueJobs(at: now) {
+      guard let attendant, attendant.names.contains(service) else {
         send(.init([], as: service, stands: false, in: name), at: now)
         continue
       }
@@ -36,6 +35,13 @@ extension Room {
       message.continuing = report
       attendant.handle(message)
     }
+  }
+
+  /// A service has been told to end a job, or nobody is left who wanted it.
+  func endJob(of service: String) {
+    guard let entry = data.endJob(of: service, id: random.makeID())?.entry else { return }
+    log?.record(entry)
+    needsSettling = true
   }
 
   /// How long a new room waits for the participant for which it was opened.
@@ -89,6 +95,7 @@ extension Room {
   func checkKeptOpen(at now: Tick) {
     guard let end = keptOpenUntil, end <= now else { return }
     keptOpenUntil = nil
+    for service in data.takeFormerJobs() { endJob(of: service) }
     needsSettling = true
   }
 }

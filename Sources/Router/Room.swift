@@ -65,6 +65,8 @@ final class Room {
   private(set) var entrances: Set<String> = []
   /// Armed by `Router.settle`.
   var alarm = HeapAlarm()
+  /// In a cluster: whether the room is on its way to another node, and the log takes no more entries. Set by the router.
+  var isLeaving: (() -> Bool)?
   /// Adds what a cluster's node says to those that join. Set by the router.
   var describe: ((inout Joined, Tick) -> Void)?
   /// Called for each event of the room, in order. Set by the router.
@@ -117,6 +119,7 @@ final class Room {
     members.insert(member, at: members.lastIndex { $0.entry.order < entry.order }.map { $0 + 1 } ?? 0)
     membersByID[id] = member
     watch(member)
+    if join.returningTo != nil || join.seen > 0 { continueJobs(at: now) }
     let reader = DataHistory.Reader(
       id: id, kind: entry.kind, directedAfter: directedAfter, isReturning: join.returningTo != nil)
     let (entries, next) = data.page(for: reader, after: 0, through: data.order, at: now)

@@ -1,4 +1,5 @@
 import KoineBase
+import KoineCluster
 import KoineSignaling
 import KoineTransport
 
@@ -334,7 +335,10 @@ extension Router {
       peers: peers,
       outbox: outbox, random: random.fork(), epoch: epoch, now: now)
     room.observe = configuration.roomEvent
-    if let cluster { room.describe = { [weak cluster] in cluster?.describe(&$0, at: $1) } }
+    if let cluster {
+      room.describe = { [weak cluster] in cluster?.describe(&$0, at: $1) }
+      room.isLeaving = { [weak cluster] in cluster?.node.dropsEntries(of: name) ?? false }
+    }
     rooms.add(room)
     return room
   }

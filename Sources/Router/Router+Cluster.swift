@@ -164,9 +164,13 @@ extension Router {
   func record(_ room: Room, at now: Tick) {
     guard let cluster, room.log != nil else { return }
     for entry in room.log?.takeOutgoing() ?? [] {
-      if cluster.node.dropsEntries(of: room.name) {
+      let isDropped = cluster.node.dropsEntries(of: room.name)
+      if !isDropped, cluster.node.append(entry, to: room.name, at: now) { continue }
+      if room.data.isReport(entry.order) {
+        room.log?.record(entry)  // nobody repeats it; again, should the room stay
+      } else if isDropped {
         room.log?.forget(entry.order)  // without a receipt the sender repeats it
-      } else if !cluster.node.append(entry, to: room.name, at: now) {
+      } else {
         room.failed(entry.order)
       }
     }

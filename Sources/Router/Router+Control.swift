@@ -155,8 +155,9 @@ extension Router: RoomControl {
     room.serviceAnswers[kind.rawValue] = nil
     attendant.handle(
       .init(
-        room: room.name, sender: RoomService.controlName, topic: DataOrder.prefix + "stop",
+        room: room.name, sender: RoomService.controlName, topic: DataOrder.stop,
         payload: Array(kind.rawValue.utf8)))
+    room.endJob(of: kind.rawValue)
   }
 
   private func recorder(_ kind: RecordingOrder.Kind, in room: Room) throws(RoomControlError) -> RoomService {

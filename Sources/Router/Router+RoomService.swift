@@ -13,7 +13,7 @@ extension Router {
 
   /// Delivers a message of the service to its room; without effect if there is no such room.
   package func send(_ answer: RoomService.Answer, at now: Tick) {
-    let room = rooms[answer.room]
+    let room = answer.isForEventsOnly ? nil : rooms[answer.room]
     report(answer, in: room)
     guard let room else { return }
     room.send(answer, at: now)

@@ -121,7 +121,8 @@ extension RouterHost {
     guard configuration.cluster != nil else { return }
     await withCheckedContinuation { done in
       post { [self] in
-        guard let router = signaling?.router else { return done.resume() }
+        guard let router = signaling?.router, !hasLeftCluster else { return done.resume() }
+        hasLeftCluster = true
         releaseWaits.append(done)
         router.abandonRooms(at: now)
         endTurn(at: now)

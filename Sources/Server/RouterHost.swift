@@ -54,6 +54,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   let nodes = Lock(KnownNodes())
   var drainWaits: [CheckedContinuation<Void, Never>] = []
   var releaseWaits: [CheckedContinuation<Void, Never>] = []
+  var hasLeftCluster = false
   private var addresses: [TransportAddress] = []
   /// Announced addresses by the bound ones, where they differ.
   private var boundAddresses: [TransportAddress: SocketAddress] = [:]

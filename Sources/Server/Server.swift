@@ -143,6 +143,9 @@ public final class Server: Sendable {
     await host.drain(limit: limit)
   }
 
+  /// In a cluster, sends all participants to other nodes, and ends the lease. Else without effect.
+  package func leaveCluster() async { await host.leaveCluster() }
+
   /// Notifies all participants that their rooms close, then stops the server. In a cluster, sends them to other nodes.
   public func stop() async {
     logger.info("stopping")

@@ -48,6 +48,8 @@ public struct RoomService: Sendable {
     /// What the answer reports on, if it stands. In a cluster the job outlives its node: the service of the room's next home gets it
     /// again, with `Message.continuing`, and continues it. Participants do not get it.
     public var job: Job?
+    /// Only the events for back ends tell of it: the room is another server's.
+    package var isForEventsOnly = false
 
     public init(
       _ payload: [UInt8], as name: String, to participant: String? = nil, stands: Bool = true, in room: String

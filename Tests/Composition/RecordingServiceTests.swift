@@ -33,7 +33,8 @@ import Testing
         if text.contains("/tmp") || text.contains("file:") { said.withLock { $0.append("tells where: \(text)") } }
         let words = text.split(separator: " ").first ?? ""
         let addressee = answer.participant.map { " to \($0)" } ?? ""
-        said.withLock { $0.append("\(answer.room) \(answer.name) \(words)\(addressee)") }
+        let limit = answer.isForEventsOnly ? ", not to the room" : ""
+        said.withLock { $0.append("\(answer.room) \(answer.name) \(words)\(addressee)\(limit)") }
       }, log: { [logged] line in logged.withLock { $0.append(line) } })
   }
 
@@ -193,6 +194,7 @@ import Testing
     (Convention.recording, "tea-1753795000000-12.webm", "tea-1753795000000-12-2.webm"),
     (Convention.recording, "a-1753795000000-3-1753795000000-12-9.webm", "a-1753795000000-3-1753795000000-12-10.webm"),
     (Convention.playlist, "tea-1753795000000-x7-hls/index.m3u8", "tea-1753795000000-x7-2-hls/index.m3u8"),
+    (Convention.recording, "küche-1753795000000-x7.webm", "küche-1753795000000-x7-2.webm"),
     (Convention.recording, "", nil), (Convention.recording, "../1753795000000-x.webm", nil),
     (Convention.recording, "tea.webm", nil), (Convention.recording, "tea-1753795000000-x7-99999.webm", nil),
   ])
@@ -219,8 +221,38 @@ import Testing
     service.roomMoved("tea")
     await service.settle()
     await world.run(for: .milliseconds(200))
-    #expect(said.withLock { $0.suffix(2) } == ["stopping", "stopped"].map { "tea koine.recording \($0)" })
+    #expect(
+      said.withLock { $0.suffix(2) } == ["stopping", "stopped"].map { "tea koine.recording \($0), not to the room" })
     #expect(folder.names == ["tea-1753795000000-x7-2.webm"])
+    withExtendedLifetime(ana) {}
+  }
+
+  /// The room comes back while its part here is being completed.
+  @Test func recordingOfARoomThatMovedThereAndBackIsContinued() async throws {
+    let service = service(.init(folder: URL(fileURLWithPath: folder.path)))
+    let ana = await enter("tea")
+    var message = RoomService.Message(
+      room: "tea", sender: "ana", topic: Convention.recording, payload: requestPayload())
+    message.continuing = Array("started tea-1753795000000-x7.webm".utf8)
+    service.handle(message)
+    await world.run(for: .seconds(2))
+    // The delivery queue, on which parts are completed, is busy until both have come.
+    let gate = DispatchSemaphore(value: 0)
+    world.delivery.deliver { gate.wait() }
+    service.roomMoved("tea")
+    await service.settle()
+    message.continuing = Array("started tea-1753795000000-x7-2.webm".utf8)
+    service.handle(message)
+    gate.signal()
+    await world.run(for: .seconds(2))
+    let texts = said.withLock { $0.suffix(4) }
+    #expect(
+      Array(texts) == [
+        "tea koine.recording stopping, not to the room", "tea koine.recording stopped, not to the room",
+        "tea koine.recording interrupted", "tea koine.recording started",
+      ])
+    await world.run { await service.close() }
+    #expect(folder.names.sorted() == ["tea-1753795000000-x7-2.webm", "tea-1753795000000-x7-3.webm"])
     withExtendedLifetime(ana) {}
   }
 

@@ -87,6 +87,40 @@ import Testing
     #expect(told.messages[other] == nil)
   }
 
+  /// As on the next morning: the log outlives its home by days.
+  @Test func recordingIsNotContinuedForParticipantsThatWereNotThere() throws {
+    let world = try world(nodes: "a", "b")
+    let (_, home, other) = try recorded(in: world)
+    world.kill(home)
+    world.run(.seconds(30))
+    let ben = try world.person("ben", in: "tea", at: other)
+    world.run(.seconds(3))
+    #expect(ben.node == other && ben.heard.isEmpty)
+    #expect(told.messages[other] == nil)
+    let room = try #require(world.nodes[other]?.router.rooms["tea"])
+    #expect(room.data.jobs == [Self.recorder: job], "Ana may come back yet")
+    world.run(.seconds(120))
+    #expect(told.messages[other] == nil)
+    #expect(room.data.jobs.isEmpty)
+  }
+
+  @Test func acknowledgedStopHoldsThoughTheHomeDiesBeforeTheServiceSaysSo() throws {
+    let world = try world(nodes: "a", "b")
+    let (ana, home, other) = try recorded(in: world)
+    world.ledger.delays = .milliseconds(50) ... .milliseconds(50)
+    world.order("koine.order.stop", Self.recorder, to: Self.recorder, from: ana)
+    world.run(.milliseconds(20))
+    #expect(ana.order(of: "koine.order.stop") == nil, "the end is on its way to the ledger")
+    world.run(.milliseconds(200))
+    #expect(ana.order(of: "koine.order.stop") != nil)
+    #expect(told.messages[home]?.map(\.topic) == ["koine.order.stop"])
+    world.kill(home)
+    world.join(ana, at: other, unreachable: home)
+    world.run(.seconds(3))
+    #expect(ana.node == other)
+    #expect(told.messages[other] == nil)
+  }
+
   @Test func roomMovedOnPurposeIsLeftByOneRecorderAndTakenByTheNext() throws {
     let world = try world(nodes: "a", "b")
     let (ana, home, other) = try recorded(in: world)
@@ -95,8 +129,10 @@ import Testing
     #expect(ana.node == other)
     #expect(told.moved == ["tea from \(home)"])
     #expect(told.messages[other]?.map(\.sender) == ["ana"])
-    // The end of the former part, which the former recorder reports now, does not end the job.
-    say("stopped", of: nil, in: world, at: home)
+    // The end of the former part is for the events of back ends only.
+    var end = RoomService.Answer(Array("stopped".utf8), as: Self.recorder, stands: false, in: "tea")
+    end.isForEventsOnly = true
+    world.nodes[other]?.router.send(end, at: world.now)
     #expect(world.nodes[other]?.router.rooms["tea"]?.data.jobs == [Self.recorder: job])
   }
 

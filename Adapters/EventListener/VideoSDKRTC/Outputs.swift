@@ -204,7 +204,8 @@ extension Meeting {
     case .broken: notifyListeners { $0.onError(error: kind.failure) }
     case .unfinished: notifyListeners { $0.onError(error: kind.stopFailure) }
     case .starting: changed(kind, Output.Report(stage: .starting, by: name))
-    case .interrupted: break  // it goes on, in another file, of which `started` reports
+    case .interrupted:  // it goes on, in another file, of which `started` reports
+      if report(of: kind).stage == .stopped { changed(kind, Output.Report(stage: .starting, by: name)) }
     case .started: changed(kind, Output.Report(stage: .started, place: words.destination, by: name))
     case .playable: changed(kind, Output.Report(stage: .playable, place: words.destination, by: name))
     case .stopping: changed(kind, Output.Report(stage: .stopping, by: name))

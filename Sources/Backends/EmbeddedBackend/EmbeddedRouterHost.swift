@@ -65,8 +65,10 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   /// Those that are not dead.
   var routers: [Router] { nodes.compactMap(\.router) }
 
-  /// The router that has the room; else the first one.
+  /// The router that has the room; else the first one. A former home that is frozen may have it, too.
   func router(with room: String) -> Router? {
+    let home = homes.withLock { $0[room] }
+    if let node = nodes.first(where: { $0.name == home && home != nil }), let router = node.router { return router }
     let request = RoomRequest(.describe(room: room), by: CommandOrigin(.test, "embedded"))
     return routers.first { router in
       if case .success = router.execute(request, at: loop.now) { true } else { false }
