@@ -26,11 +26,11 @@ struct APIBenchmark {
     // A connection may send 1 MiB a second by default, which 3,000 requests are more than.
     let limits = "byte-burst=1000000000,bytes-per-second=1000000000,address-byte-burst=1000000000"
     let server = try LoadedKoine(
-      at: "127.0.0.1", directory: directory, core: 1, receivers: 1, rate: 200, packetsPerFrame: 4,
+      at: "127.0.0.1", directory: directory, core: 1, Load(receivers: 1, rate: 200, packetsPerFrame: 4),
       options: ["--api-credentials", credentials, "--limits", limits + ",address-bytes-per-second=1000000000"])
     defer { server.process.stop() }
-    try server.addPublisher()
-    try server.addReceiver()
+    try server.addPublisher(to: server.rooms[0])
+    try server.addReceiver(to: server.rooms[0])
     try server.wait("the call", seconds: 60) { server.ends[1].packets > 200 }
     let calm = try gap(of: server) { _ in try server.run(seconds: 3) }
 

@@ -96,7 +96,7 @@ private final class LocalServer {
 
   init(options: [String]) throws {
     process = try ServerProcess(
-      [try LoadedKoine.program(), "serve", "--open", "--listen", "127.0.0.1:\(port)", "--log-level", "error"] + options,
+      [try ServerProcess.koine(), "serve", "--open", "--listen", "127.0.0.1:\(port)", "--log-level", "error"] + options,
       log: log, cores: Array(0..<ProcessInfo.processInfo.activeProcessorCount))
   }
 

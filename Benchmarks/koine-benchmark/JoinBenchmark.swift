@@ -67,9 +67,3 @@ private final class FirstPicture: VideoSink, Sendable {
     }
   }
 }
-
-extension Result where Failure == any Error {
-  fileprivate init(_ body: () async throws -> Success) async {
-    do { self = .success(try await body()) } catch { self = .failure(error) }
-  }
-}

@@ -4,7 +4,7 @@ import KoineBase
 import KoineRTP
 import KoineTransport
 
-/// When each packet of a published stream left, and when it came to the receivers: by the publisher's numbers.
+/// When each packet of a published stream left, and when it came to the receivers: by the publisher's numbers. One for each room.
 final class Ledger {
   let receivers: Int
   private var first: Int64?
@@ -60,6 +60,7 @@ final class Ledger {
 /// A publisher or a receiver in real time: a peer on a socket of its own.
 final class LoadEnd {
   let peer: Peer
+  let ledger: Ledger
   let address: TransportAddress
   private let socket: Int32
   private var camera: SenderID?
@@ -74,7 +75,9 @@ final class LoadEnd {
   private(set) var longestGap: Int64 = 0
   private var lastPacket: Int64?
 
-  init(at host: String, number: Int, extensions: HeaderExtensionMap? = nil, now: Tick) throws {
+  /// - Parameter ledger: of the end's room.
+  init(at host: String, number: Int, _ ledger: Ledger, extensions: HeaderExtensionMap? = nil, now: Tick) throws {
+    self.ledger = ledger
     var port: UInt16 = 0
     socket = bare_stamped_socket(host, 4 << 20, &port)
     guard socket >= 0, let address = SocketAddress(host, port: port) else {
@@ -121,7 +124,7 @@ final class LoadEnd {
   }
 
   /// Receives the datagrams that have arrived, and sends the datagrams that are due.
-  func turn(_ ledger: Ledger, _ tools: LoadTools, at now: Tick) {
+  func turn(_ tools: LoadTools, at now: Tick) {
     let wall = bare_now()
     var isTouched = false
     while true {
@@ -135,7 +138,7 @@ final class LoadEnd {
         latest = min(max(latest, now - .nanoseconds(wall - arrival.stamp)), now)
         peer.handle(tools.take(index), from: source, to: address, at: latest)
         while let event = peer.pollEvent() {
-          if case .packet(_, let packet) = event { note(packet, arrival.stamp, ledger) }
+          if case .packet(_, let packet) = event { note(packet, arrival.stamp) }
         }
       }
       if count < Int(bare_batch) { break }
@@ -147,11 +150,11 @@ final class LoadEnd {
     }
     guard isTouched || camera != nil || peer.path == nil else { return }
     latest = now
-    while let transmit = peer.poll(into: tools.out.writable, at: now) { send(transmit, tools, ledger) }
+    while let transmit = peer.poll(into: tools.out.writable, at: now) { send(transmit, tools) }
     while peer.pollEvent() != nil {}
   }
 
-  private func send(_ transmit: Transmit, _ tools: LoadTools, _ ledger: Ledger) {
+  private func send(_ transmit: Transmit, _ tools: LoadTools) {
     let bytes = UnsafeRawBufferPointer(rebasing: tools.out.readableTo(transmit.count))
     let to = transmit.destination.socketAddress
     let time = bare_send_stamped(
@@ -164,7 +167,7 @@ final class LoadEnd {
     ledger.left(UInt16(bytes[2]) << 8 | UInt16(bytes[3]), isLast: bytes[1] & 0x80 != 0, at: time)
   }
 
-  private func note(_ packet: SharedPacket, _ stamp: Int64, _ ledger: Ledger) {
+  private func note(_ packet: SharedPacket, _ stamp: Int64) {
     packets += 1
     if let lastPacket { longestGap = max(longestGap, stamp - lastPacket) }
     lastPacket = stamp

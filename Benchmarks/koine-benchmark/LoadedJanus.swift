@@ -12,24 +12,25 @@ final class LoadedJanus: LoadedServer {
   private var answers: [Object] = []
   private var transactions = 0
   private var session = 0
-  private var feed = 0
-  private static let room = 1_234
+  /// By room.
+  private var feeds: [Int: Int] = [:]
   private static let libraries = "/usr/lib/x86_64-linux-gnu/janus"
 
-  init(at host: String, directory: String, core: Int, receivers: Int, rate: Int, packetsPerFrame: Int) throws {
+  /// - Parameter ports: for media; two servers share none.
+  init(at host: String, directory: String, core: Int, _ load: Load, ports: ClosedRange<Int> = 20_000...40_000) throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/janus") else {
       throw BenchmarkError("there is no Janus to compare with: Scripts/setup janus")
     }
     port = ServerProcess.freePort()
-    try Self.configure(directory, port: port)
+    try Self.configure(directory, port: port, ports)
     let process = try ServerProcess(
       ["/usr/bin/janus", "-F", directory, "-o"], log: directory + "/janus.log", core: core)
-    super.init("Janus", at: host, process, receivers: receivers, rate: rate, packetsPerFrame: packetsPerFrame)
+    super.init("Janus", at: host, process, load)
   }
 
   /// Writes Janus' configuration files. One event loop for all receivers is its best setting. Plug-ins and transports that the
   /// benchmark does not need are not loaded.
-  private static func configure(_ directory: String, port: UInt16) throws {
+  private static func configure(_ directory: String, port: UInt16, _ ports: ClosedRange<Int>) throws {
     func libraries(_ kind: String, but wanted: String) -> String {
       let all = (try? FileManager.default.contentsOfDirectory(atPath: "\(Self.libraries)/\(kind)")) ?? []
       return all.filter { $0.hasSuffix(".so") && $0 != wanted }.sorted().joined(separator: ",")
@@ -39,7 +40,7 @@ final class LoadedJanus: LoadedServer {
       general: { configs_folder = "\(directory)"; plugins_folder = "\(Self.libraries)/plugins";
         transports_folder = "\(Self.libraries)/transports"; events_folder = "\(directory)";
         loggers_folder = "\(directory)"; session_timeout = 0; event_loops = 1; admin_secret = "x"; debug_level = 3 }
-      media: { rtp_port_range = "20000-40000" }
+      media: { rtp_port_range = "\(ports.lowerBound)-\(ports.upperBound)" }
       nat: { ice_lite = true; full_trickle = false }
       plugins: { disable = "\(libraries("plugins", but: "libjanus_videoroom.so"))" }
       transports: { disable = "\(libraries("transports", but: "libjanus_websockets.so"))" }
@@ -90,7 +91,8 @@ final class LoadedJanus: LoadedServer {
   }
 
   private func open() throws {
-    let end = CPU.wall + 10
+    guard line == nil else { return }
+    let end = CPU.wall + 60
     while line == nil {
       guard CPU.wall < end else { throw BenchmarkError("Janus does not listen; see \(process.log)") }
       line = try? TextLine(port: port, path: "/", subprotocol: "janus-protocol")
@@ -113,20 +115,22 @@ final class LoadedJanus: LoadedServer {
 
   // MARK: Publisher and receivers
 
-  override func addPublisher() throws {
+  private func number(of room: LoadedRoom) -> Int { 1_234 + room.number }
+
+  override func addPublisher(to room: LoadedRoom) throws {
     try open()
     let handle = try attach()
     _ = try ask(
       "message", handle: handle,
       body: [
-        "request": "create", "room": Self.room, "publishers": 1, "videocodec": "vp8", "bitrate": 0,
+        "request": "create", "room": number(of: room), "publishers": 1, "videocodec": "vp8", "bitrate": 0,
       ])
     let joined = try ask(
-      "message", handle: handle, body: ["request": "join", "room": Self.room, "ptype": "publisher"])
+      "message", handle: handle, body: ["request": "join", "room": number(of: room), "ptype": "publisher"])
     let data = (joined["plugindata"] as? Object)?["data"] as? Object
     guard let feed = data?["id"] as? Int else { throw BenchmarkError("Janus: \(joined)") }
-    self.feed = feed
-    let end = try makeEnd()
+    feeds[room.number] = feed
+    let end = try makeEnd(of: room)
     let offer = SessionDescription(of: end.peer.localDescription, publishing: Self.published)
     let answer = try description(
       ask(
@@ -134,15 +138,16 @@ final class LoadedJanus: LoadedServer {
     end.publish(Self.published)
     end.peer.setRemote(try answer.peerDescription(), at: now)
     try wait(for: end)
-    // A feed is none before its path stands on the other side, too.
-    try run(seconds: 1)
   }
 
-  override func addReceiver() throws {
+  override func addReceiver(to room: LoadedRoom) throws {
     let handle = try attach()
+    guard let feed = feeds[room.number] else { throw BenchmarkError("Janus: no publisher in room \(room.number)") }
     let attached = try ask(
       "message", handle: handle,
-      body: ["request": "join", "room": Self.room, "ptype": "subscriber", "streams": [["feed": feed]]])
+      body: [
+        "request": "join", "room": number(of: room), "ptype": "subscriber", "streams": [["feed": feed]],
+      ])
     let offer = try description(attached)
     guard let medium = offer.media.first, let format = medium.knownFormats.first, let mid = medium.mid,
       let source = medium.sources.first
@@ -150,7 +155,8 @@ final class LoadedJanus: LoadedServer {
     let ids = medium.extensions.compactMap { entry in
       HeaderExtensionMap.Kind.allCases.first { $0.uri == entry.uri }.map { ($0, entry.id) }
     }
-    let end = try makeEnd(extensions: HeaderExtensionMap(Dictionary(ids) { first, _ in first }))
+    let end = try makeEnd(
+      of: room, extensions: HeaderExtensionMap(Dictionary(ids) { first, _ in first }))
     end.receive(
       StreamParameters(
         mid: mid, codec: format.codec, payloadType: format.payloadType, rtxPayloadType: format.rtxPayloadType,

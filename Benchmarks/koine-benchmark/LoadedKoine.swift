@@ -12,33 +12,19 @@ final class LoadedKoine: LoadedServer {
   private var messages: [[ServerMessage]] = []
 
   /// - Parameter options: further options of `koine serve`.
-  init(
-    at host: String, directory: String, core: Int, receivers: Int, rate: Int, packetsPerFrame: Int,
-    options: [String] = []
-  ) throws {
-    let koine = try Self.program()
+  init(at host: String, directory: String, core: Int, _ load: Load, options: [String] = []) throws {
     port = ServerProcess.freePort()
     let process = try ServerProcess(
-      [
-        koine, "serve", "--open", "--listen", "127.0.0.1:\(port)", "--address", host, "--loops", "1", "--log-level",
-        "error",
-      ] + options, log: directory + "/koine.log", core: core)
-    super.init("koine", at: host, process, receivers: receivers, rate: rate, packetsPerFrame: packetsPerFrame)
+      koineAt: port, address: host, log: directory + "/koine.log", core: core, options: options)
+    super.init("koine", at: host, process, load)
   }
 
-  /// The command `koine`, which was built beside this program.
-  static func program() throws -> String {
-    let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    let koine = own.appendingPathComponent("koine").path
-    guard FileManager.default.isExecutableFile(atPath: koine) else {
-      throw BenchmarkError("there is no \(koine): swift build -c release --product koine")
-    }
-    return koine
-  }
+  /// How often the server's network loop has woken.
+  func turns() throws -> Int { try ServerMetrics.value(of: "koine_loop_turns_total", at: port) }
 
   private func open() throws -> Int {
     var line: TextLine?
-    let end = CPU.wall + 10
+    let end = CPU.wall + 60
     while line == nil {
       guard CPU.wall < end else { throw BenchmarkError("koine serve does not listen; see \(process.log)") }
       line = try? TextLine(port: port, path: "/signaling")
@@ -74,29 +60,29 @@ final class LoadedKoine: LoadedServer {
     return found
   }
 
-  private func join(_ id: String) throws -> (end: LoadEnd, line: Int) {
-    let end = try makeEnd()
+  private func join(_ id: String, to room: LoadedRoom) throws -> (end: LoadEnd, line: Int) {
+    let end = try makeEnd(of: room)
     let line = try open()
     try send(
       .join(
         Join(
-          room: "load", participantID: id, name: id, description: end.peer.localDescription)), on: line)
+          room: "load \(room.number)", participantID: id, name: id, description: end.peer.localDescription)), on: line)
     let joined = try answer("joining", on: line) { if case .joined(let joined) = $0 { joined } else { nil } }
     end.peer.setRemote(joined.description, at: now)
     try wait(for: end)
     return (end, line)
   }
 
-  override func addPublisher() throws {
-    let (end, line) = try join("publisher")
+  override func addPublisher(to room: LoadedRoom) throws {
+    let (end, line) = try join("publisher", to: room)
     let track = TrackOffer(id: "camera", kind: .camera, media: Self.published)
     try send(.publish(Publish(request: 1, tracks: [track])), on: line)
     try answer("publishing", on: line) { if case .accepted = $0 { () } else { nil } }
     end.publish(Self.published)
   }
 
-  override func addReceiver() throws {
-    let (end, line) = try join("receiver \(ends.count)")
+  override func addReceiver(to room: LoadedRoom) throws {
+    let (end, line) = try join("receiver \(ends.count)", to: room)
     let reference = Track.ID(participant: "publisher", track: "camera")
     try send(.subscribe(Subscribe(request: 1, tracks: [reference])), on: line)
     let subscribed = try answer("subscribing", on: line) {

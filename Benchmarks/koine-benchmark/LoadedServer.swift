@@ -5,18 +5,40 @@ import KoineBase
 import KoineRTP
 import KoineTransport
 
-/// A server in a process of its own. The benchmark's process drives its one publisher and its many receivers.
+/// What the clients of a `LoadedServer` do.
+struct Load {
+  var rooms = 1
+  /// In each room, beside its one publisher.
+  var receivers: Int
+  /// Packets a second of each publisher.
+  var rate: Int
+  var packetsPerFrame: Int
+
+  /// Between two frames of a publisher, in nanoseconds.
+  var interval: Int64 { 1_000_000_000 * Int64(packetsPerFrame) / Int64(rate) }
+}
+
+/// A room of a `LoadedServer`: one publisher, and its receivers.
+final class LoadedRoom {
+  let number: Int
+  let ledger: Ledger
+  fileprivate(set) var publisher: LoadEnd?
+  fileprivate var nextFrame: Tick?
+
+  fileprivate init(number: Int, receivers: Int) { (self.number, ledger) = (number, Ledger(receivers: receivers)) }
+}
+
+/// A server in a process of its own. The benchmark's process drives the clients of all its rooms.
 class LoadedServer {
   let name: String
   let host: String
   let process: ServerProcess
-  let ledger: Ledger
+  let load: Load
+  let rooms: [LoadedRoom]
   private(set) var ends: [LoadEnd] = []
   private let tools = LoadTools()
-  private let frame: (packets: Int, nanoseconds: Int64)
-  private var nextFrame: Tick?
-  /// The other server of the comparison, which has its turn later.
-  weak var companion: LoadedServer?
+  /// Calls its function for each of the other servers of the comparison, which have their turns later.
+  var forEachCompanion: ((LoadedServer) throws -> Void) throws -> Void = { _ in }
   private var nextVisit = Tick(nanoseconds: 0)
   /// Whether frames are published.
   var isLive = true
@@ -26,46 +48,54 @@ class LoadedServer {
   static let published = StreamParameters(
     mid: "0", codec: .vp8, payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1_111, rtxSSRC: 2_222)])
 
-  /// - Parameter rate: packets a second.
-  init(_ name: String, at host: String, _ process: ServerProcess, receivers: Int, rate: Int, packetsPerFrame: Int) {
-    (self.name, self.host, self.process) = (name, host, process)
-    ledger = Ledger(receivers: receivers)
-    frame = (packetsPerFrame, 1_000_000_000 * Int64(packetsPerFrame) / Int64(rate))
+  init(_ name: String, at host: String, _ process: ServerProcess, _ load: Load) {
+    (self.name, self.host, self.process, self.load) = (name, host, process, load)
+    rooms = (0..<load.rooms).map { LoadedRoom(number: $0, receivers: load.receivers) }
   }
 
   var now: Tick { Scheduler.real.now }
 
-  func makeEnd(extensions: HeaderExtensionMap? = nil) throws -> LoadEnd {
-    let end = try LoadEnd(at: host, number: ends.count, extensions: extensions, now: now)
+  func makeEnd(of room: LoadedRoom, extensions: HeaderExtensionMap? = nil) throws -> LoadEnd {
+    let end = try LoadEnd(at: host, number: ends.count, room.ledger, extensions: extensions, now: now)
+    if room.publisher == nil { room.publisher = end }
     ends.append(end)
     return end
   }
 
-  /// Adds the publisher, which is the first of `ends`.
-  func addPublisher() throws { fatalError("each kind of server in its own words") }
-  func addReceiver() throws { fatalError("each kind of server in its own words") }
+  /// Packets that came to receivers, of all rooms.
+  var arrived: Int { rooms.reduce(0) { $0 + $1.ledger.arrived } }
+
+  /// Adds the room's publisher, its first end. Wait for a second before you add receivers: for Janus a feed is none before its
+  /// path stands on Janus' side, too.
+  func addPublisher(to room: LoadedRoom) throws { fatalError("each kind of server in its own words") }
+  func addReceiver(to room: LoadedRoom) throws { fatalError("each kind of server in its own words") }
   /// Reads what the server says between answers.
   func listen() throws {}
 
   /// One turn of everything: half a millisecond.
   func turn() throws {
     let now = now
-    if isLive, let publisher = ends.first, publisher.peer.isConnected {
-      let due = nextFrame ?? now
-      if due <= now {
-        publisher.send(packets: frame.packets, of: Self.packetSize, at: now)
-        nextFrame = max(due, now - .milliseconds(100)) + .nanoseconds(frame.nanoseconds)
-      }
-    }
-    for end in ends { end.turn(ledger, tools, at: now) }
+    if isLive { for room in rooms { publish(in: room, at: now) } }
+    for end in ends { end.turn(tools, at: now) }
     try listen()
-    // The clients of the waiting server stay active, so that it does not time them out.
-    if let companion, now >= companion.nextVisit {
+    // The clients of the waiting servers stay active, so that no server times them out.
+    try forEachCompanion { companion in
+      guard now >= companion.nextVisit else { return }
       companion.nextVisit = now + .milliseconds(50)
-      for end in companion.ends { end.turn(companion.ledger, companion.tools, at: now) }
+      for end in companion.ends { end.turn(companion.tools, at: now) }
       try companion.listen()
     }
     usleep(300)
+  }
+
+  private func publish(in room: LoadedRoom, at now: Tick) {
+    guard let publisher = room.publisher, publisher.peer.isConnected else { return }
+    // Publishers do not keep step: the frames of all rooms are spread evenly.
+    let due = room.nextFrame ?? now + .nanoseconds(load.interval * Int64(room.number) / Int64(load.rooms))
+    room.nextFrame = due
+    guard due <= now else { return }
+    publisher.send(packets: load.packetsPerFrame, of: Self.packetSize, at: now)
+    room.nextFrame = max(due, now - .milliseconds(100)) + .nanoseconds(load.interval)
   }
 
   func run(seconds: Double) throws {
@@ -73,7 +103,7 @@ class LoadedServer {
     while CPU.wall < end { try turn() }
   }
 
-  func wait(_ what: String, seconds: Double = 10, until isDone: () throws -> Bool) throws {
+  func wait(_ what: String, seconds: Double = 30, until isDone: () throws -> Bool) throws {
     let end = CPU.wall + seconds
     while try !isDone() {
       guard CPU.wall < end else { throw BenchmarkError("\(name): \(what) takes longer than \(seconds) s") }
@@ -107,6 +137,32 @@ final class ServerProcess {
     (process.standardOutput, process.standardError) = (out, out)
     process.standardInput = FileHandle.nullDevice
     try process.run()
+  }
+
+  /// `koine serve`, the product beside this program, on one loop.
+  /// - Parameters:
+  ///   - port: of HTTP and signalling, on the loopback address.
+  ///   - address: of media.
+  ///   - options: further options.
+  convenience init(
+    koineAt port: UInt16, address: String, log: String, core: Int, options: [String] = []
+  ) throws {
+    let all = [
+      try Self.koine(), "serve", "--open", "--listen", "127.0.0.1:\(port)", "--address", address, "--loops", "1",
+      "--log-level",
+      "error",
+    ]
+    try self.init(all + options, log: log, core: core)
+  }
+
+  /// The path of the command `koine`, which was built beside this program.
+  static func koine() throws -> String {
+    let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    let koine = own.appendingPathComponent("koine").path
+    guard FileManager.default.isExecutableFile(atPath: koine) else {
+      throw BenchmarkError("there is no \(koine): swift build -c release --product koine")
+    }
+    return koine
   }
 
   deinit { stop() }

@@ -49,7 +49,7 @@ final class LocalCluster {
         directory,
       ], log: directory + "/redis.log", core: 0)
     let ledger = "redis://:\(password)@127.0.0.1:\(port)"
-    let koine = try LoadedKoine.program()
+    let koine = try ServerProcess.koine()
     let cores = ProcessInfo.processInfo.activeProcessorCount
     nodes = (1...count).map { [directory] number in
       Node("n\(number)", koine, core: (number - 1) % cores, directory: directory, ledger: ledger, options: options)

@@ -107,3 +107,9 @@ struct DatagramRing {
     return Bytes(capacity: 1_600)
   }
 }
+
+extension Result where Failure == any Error {
+  init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
+  }
+}

@@ -35,11 +35,21 @@ final class LocalSocket {
     }
   }
 
-  /// What has come.
-  /// - Parameter waits: until something comes, or the other end closes.
-  func read(limit: Int, waits: Bool = true) -> ArraySlice<UInt8> {
+  /// Waits until something comes, or the other end closes.
+  func read(limit: Int) -> ArraySlice<UInt8> {
     var block = [UInt8](repeating: 0, count: limit)
-    return block[..<max(0, recv(descriptor, &block, limit, waits ? 0 : Int32(MSG_DONTWAIT)))]
+    return block[..<max(0, recv(descriptor, &block, limit, 0))]
+  }
+
+  /// Passes on all that has come. Not by a block of zeros: a load generator polls many lines, and few of them have received anything.
+  func readAll(_ take: (UnsafeMutableRawBufferPointer.SubSequence) -> Void) {
+    withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { block in
+      while true {
+        let count = recv(descriptor, block.baseAddress, block.count, Int32(MSG_DONTWAIT))
+        guard count > 0 else { break }
+        take(block[..<count])
+      }
+    }
   }
 }
 
@@ -77,11 +87,7 @@ final class TextLine {
 
   /// The messages that have come whole.
   func poll() -> [[UInt8]] {
-    while true {
-      let bytes = socket.read(limit: 65_536, waits: false)
-      guard !bytes.isEmpty else { break }
-      received += bytes
-    }
+    socket.readAll { received += $0 }
     if !isOpen {
       guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return [] }
       received.removeSubrange(..<end.upperBound)

@@ -4,7 +4,7 @@ import Glibc
 // swift run -c release koine-benchmark BENCHMARK [--seconds N] [--json]; `usage` lists the benchmarks.
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | nodes | story | join-server | restart | cluster | call-connect | api | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | rooms | idle | meeting | pages | broadcast | refresh | virtual-call | nodes | story | join-server | restart | cluster | call-connect | api | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
@@ -12,6 +12,8 @@ let usage = """
     scale        the router, 25 publishers and 10 to 400 receivers of 4 tiles each: how its CPU grows
     shards       the router on one and on two cores: one large room, and two
     janus        koine serve and Janus' VideoRoom (Scripts/setup janus), 1 to 40 each, in turns; not in `all`
+    rooms        koine serve and Janus, 40 rooms of two and one room of 40 with as few packets, in turns; not in `all`
+    idle         koine serve with 100 participants that have joined without camera and microphone; not in `all`
     meeting      25 publishers and 40 receivers of 4 tiles each, in real time, in this process
     pages        25 videos in the meeting-session style, all shown, 9 shown, none: what pausing saves
     broadcast    a call of five sent on as one picture of 1280x720 and one sound, into files
@@ -47,6 +49,8 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("scale", { seconds in try ScaleBenchmark(seconds: seconds).run() }),
   ("shards", { seconds in try ShardsBenchmark(seconds: seconds).run() }),
   ("janus", { seconds in try JanusBenchmark(seconds: min(seconds, 20)).run() }),
+  ("rooms", { seconds in try RoomsBenchmark(seconds: min(seconds, 20)).run() }),
+  ("idle", { seconds in try IdleBenchmark(seconds: seconds).run() }),
   ("meeting", { seconds in try MeetingBenchmark(seconds: seconds).run() }),
   ("pages", { seconds in try PagesBenchmark(seconds: seconds).run() }),
   ("broadcast", { seconds in try BroadcastBenchmark(seconds: seconds).run() }),
@@ -67,7 +71,8 @@ while let argument = arguments.popFirst() {
   case "--help", "-h":
     print(usage)
     exit(0)
-  case "all": chosen += benchmarks.map(\.name).filter { !["janus", "api", "restart", "cluster"].contains($0) }
+  case "all":
+    chosen += benchmarks.map(\.name).filter { !["janus", "rooms", "idle", "api", "restart", "cluster"].contains($0) }
   default:
     guard benchmarks.contains(where: { $0.name == argument }) else { fail(usage, 64) }
     chosen.append(argument)
