@@ -6,7 +6,7 @@ public final class Bytes: @unchecked Sendable {
   /// Number of bytes.
   public let capacity: Int
   /// How many of the bytes from the start are in use.
-  public var count: Int
+  @exclusivity(unchecked) public var count: Int
   /// Address of the first byte.
   public let base: UnsafeMutableRawPointer
 
@@ -14,7 +14,8 @@ public final class Bytes: @unchecked Sendable {
   public init(capacity: Int) {
     self.capacity = capacity
     count = 0
-    base = .allocate(byteCount: Swift.max(capacity, 1), alignment: 16)
+    // An alignment of 16, which `malloc` gives anyway, would take the slower way through `posix_memalign`.
+    base = .allocate(byteCount: Swift.max(capacity, 1), alignment: 8)
   }
 
   /// Allocates memory with a copy of `bytes`.

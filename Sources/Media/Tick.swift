@@ -18,9 +18,28 @@ public struct Tick: Hashable, Comparable, Sendable, Codable {
   /// Subtracts a duration from a time.
   @inlinable public static func - (a: Tick, b: Duration) -> Tick { Tick(nanoseconds: a.nanoseconds &- b.nanoseconds) }
   /// The duration from `b` to `a`.
-  @inlinable public static func - (a: Tick, b: Tick) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
+  @inlinable public static func - (a: Tick, b: Tick) -> Duration {
+    // `Duration.nanoseconds(_:)` is a call into the standard library, which checks the product of 128 bits. It cannot overflow.
+    Duration(attoseconds: Int128(a.nanoseconds &- b.nanoseconds) &* 1_000_000_000)
+  }
   /// Moves a time by a duration.
   @inlinable public static func += (a: inout Tick, b: Duration) { a = a + b }
+}
+
+extension Tick {
+  /// Work that is done once or twice a second for each peer or room, and need not be exact, is due at multiples of this interval:
+  /// one turn of a loop then does it for many.
+  package struct TurnInterval: Sendable {
+    fileprivate let nanoseconds: Int64
+    package static let sharedTurn = TurnInterval(nanoseconds: 50_000_000)
+  }
+
+  /// The first multiple of the interval that is not before this time.
+  package func roundedUp(to interval: TurnInterval) -> Tick {
+    let rest = nanoseconds % interval.nanoseconds
+    return rest <= 0
+      ? Tick(nanoseconds: nanoseconds &- rest) : Tick(nanoseconds: nanoseconds &+ interval.nanoseconds &- rest)
+  }
 }
 
 extension Tick: CustomStringConvertible {
@@ -36,6 +55,8 @@ extension Tick: CustomStringConvertible {
 extension Duration {
   /// The whole duration in nanoseconds; beyond ±292 years it saturates.
   @inlinable public var nanoseconds: Int64 {
+    // Durations below 9 s, which are the most, need no division of 128 bits.
+    if let short = Int64(exactly: self.attoseconds) { return short / 1_000_000_000 }
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000

@@ -33,6 +33,7 @@ package struct TransportFeedback: Hashable, Sendable {
       let number = content.byte(at: 7), count <= limit
     else { return nil }
     var symbols: [UInt16] = []
+    symbols.reserveCapacity(min(Int(count), 512) + 14)
     var offset = 8
     while symbols.count < Int(count) {
       guard let chunk = content.uint16(at: offset) else { return nil }

@@ -12,35 +12,35 @@ final class Forwarder {
   unowned let track: PublishedTrack
   unowned let receiver: Member
   /// The receiver's peer.
-  private(set) var slot: PeerSlot
+  @exclusivity(unchecked) private(set) var slot: PeerSlot
   /// The parameters under which the receiver gets the track.
   let media: StreamParameters
   private let isAudio: Bool
-  private var sender: SenderID
-  private var rewriter: RTPRewriter
-  private var temporal = TemporalFilter()
-  private var keepsBase = true
-  private(set) var isPausedByReceiver = false
+  @exclusivity(unchecked) private var sender: SenderID
+  @exclusivity(unchecked) private var rewriter: RTPRewriter
+  @exclusivity(unchecked) private var temporal = TemporalFilter()
+  @exclusivity(unchecked) private var keepsBase = true
+  @exclusivity(unchecked) private(set) var isPausedByReceiver = false
   /// Changed by `Room+Starvation` alone.
-  var starvation = StarvationDetector()
+  @exclusivity(unchecked) var starvation = StarvationDetector()
   /// The layer that is forwarded; nil while waiting.
-  private(set) var current: Int?
+  @exclusivity(unchecked) private(set) var current: Int?
   /// The layer the receiver should get: the next key frame of it is where the switch happens.
-  private(set) var target: Int
+  @exclusivity(unchecked) private(set) var target: Int
   /// The highest temporal layer that the receiver should get of the target.
-  private(set) var temporalTarget = TemporalFilter.all
+  @exclusivity(unchecked) private(set) var temporalTarget = TemporalFilter.all
   /// Reset by `Room+Layers` with the preference.
-  var upgradeBackoff = LayerUpgradeBackoff()
+  @exclusivity(unchecked) var upgradeBackoff = LayerUpgradeBackoff()
   /// What the receiver would like. Set by `Room+Layers`.
-  var preference = LayerPreference()
-  private var stretch: UInt64 = 0
+  @exclusivity(unchecked) var preference = LayerPreference()
+  @exclusivity(unchecked) private var stretch: UInt64 = 0
   /// A layer that makes no pictures for so long has probably been given up.
   private static let pause = Duration.milliseconds(400)
-  private(set) var packets = 0
+  @exclusivity(unchecked) private(set) var packets = 0
   /// Why the receiver itself needs the next key frame; nil where it is the router's own doing.
-  private var keyFrameCause: KeyFrameAllowance.Cause? = .stream
+  @exclusivity(unchecked) private var keyFrameCause: KeyFrameAllowance.Cause? = .stream
   /// The track and its owner may be gone.
-  private var isOver = false
+  @exclusivity(unchecked) private var isOver = false
 
   init(_ track: PublishedTrack, to receiver: Member, media: StreamParameters, random: inout SeededRandom) {
     (self.track, self.receiver, self.media, slot) = (track, receiver, media, receiver.slot)

@@ -11,7 +11,7 @@ final class Member {
   /// As it joined; once it has left, it is that again.
   private let firstEntry: Roster.Entry
   /// Another one after its media path broke.
-  var slot: PeerSlot
+  @exclusivity(unchecked) var slot: PeerSlot
   var capabilities: MediaCapabilities
   unowned let room: Room
   /// nil once its signalling is gone.
@@ -20,22 +20,22 @@ final class Member {
   let joined: Tick
   /// What the app says about itself.
   let clientDescription: String?
-  var tracks: [PublishedTrack] = []
-  var subscriptions: [Forwarder] = []
+  @exclusivity(unchecked) var tracks: [PublishedTrack] = []
+  @exclusivity(unchecked) var subscriptions: [Forwarder] = []
   /// When it is dropped, unless something happens before.
-  var deadline: Tick?
+  @exclusivity(unchecked) var deadline: Tick?
   /// Its client's: leaving and coming again forgives nothing.
   let broadcastLimiter: BroadcastRateLimiter
   /// When the other participants were last notified of its attributes, and whether the attributes have changed since.
   var attributesTold: Tick?
   var owesAttributes = false
-  var layerAllocator = LayerAllocator()
+  @exclusivity(unchecked) var layerAllocator = LayerAllocator()
   var meter = PathMeter()
   var quality = ConnectionQuality()
   /// The estimate of its path that its client was notified of last, in bit/s.
   var reportedEstimate: Int?
   /// From this participant's clock to ours, as its sender reports show.
-  var clock = SenderClockOffset()
+  @exclusivity(unchecked) var clock = SenderClockOffset()
   private var nextMid = 0
   var keyFrameAllowance = KeyFrameAllowance()
   private var sources: Set<UInt32> = []

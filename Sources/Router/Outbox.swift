@@ -31,9 +31,9 @@ final class Outbox {
     var next: ClientID { polled == 0 ? first : others[polled - 1] }
   }
 
-  private var items: [Item] = []
-  private var head = 0
-  private var lastNumber: UInt64 = 0
+  @exclusivity(unchecked) private var items: [Item] = []
+  @exclusivity(unchecked) private var head = 0
+  @exclusivity(unchecked) private var lastNumber: UInt64 = 0
 
   /// Copies that wait.
   var count: Int { items[head...].reduce(0) { $0 + $1.waiting } }
@@ -70,6 +70,7 @@ final class Outbox {
 
   func popFirst() -> Copy? {
     guard head < items.count else {
+      guard head > 0 else { return nil }
       items.removeAll(keepingCapacity: true)
       head = 0
       return nil

@@ -7,29 +7,31 @@ final class PeerSlot {
   let peer: Peer
   let number: Int
   /// The participant that this slot belongs to; nil once it has left.
-  var member: Member?
+  @exclusivity(unchecked) var member: Member?
   /// Whether media flows.
-  var isConnected = false
+  @exclusivity(unchecked) var isConnected = false
   /// Media that the router holds back from this peer because the peer does not answer.
-  var hold = MediaHold.none
+  @exclusivity(unchecked) var hold = MediaHold.none
   /// The addresses bound to this peer, the latest last. All datagrams from them go to this peer.
-  fileprivate var boundTo: [TransportAddress] = []
+  @exclusivity(unchecked) fileprivate var boundTo: [TransportAddress] = []
   /// What tracks pass on to it, in order; decided and written when it is polled.
-  fileprivate var queue: [(forwarder: Forwarder, item: Int)] = []
+  @exclusivity(unchecked) fileprivate var queue: [(forwarder: Forwarder, item: Int)] = []
   /// Media that has come and has not been looked at.
-  fileprivate var arrived: [Arrival] = []
+  @exclusivity(unchecked) fileprivate var arrived: [Arrival] = []
   /// Packets of the queue that went out.
-  fileprivate var forwarded = 0
-  fileprivate var isDirty = false
+  @exclusivity(unchecked) fileprivate var forwarded = 0
+  @exclusivity(unchecked) fileprivate var isDirty = false
   /// The peer's deadline, as it was polled.
-  fileprivate var due: Tick?
-  fileprivate var alarm = HeapAlarm()
+  @exclusivity(unchecked) fileprivate var due: Tick?
+  @exclusivity(unchecked) fileprivate var alarm = HeapAlarm()
 
   fileprivate init(peer: Peer, number: Int) { (self.peer, self.number) = (peer, number) }
 
   /// Touches nothing but the peer.
   fileprivate func takeIn(at now: Tick) {
-    for arrival in arrived { peer.handle(arrival.datagram, from: arrival.source, to: arrival.destination, at: now) }
+    for index in arrived.indices {
+      peer.handle(arrived[index].datagram, from: arrived[index].source, to: arrived[index].destination, at: now)
+    }
   }
 }
 
@@ -38,28 +40,30 @@ final class PeerSlot {
 /// The cost of an event is that of the peers it touches: only touched peers are polled, and a peer's deadline reaches the
 /// heap only when it becomes sooner.
 final class PeerTable {
-  private var slots: [PeerSlot?] = []
-  private var free: [Int] = []
+  @exclusivity(unchecked) private var slots: [PeerSlot?] = []
+  @exclusivity(unchecked) private var free: [Int] = []
   private var byAddress: [TransportAddress: PeerSlot] = [:] { didSet { changes += 1 } }
   /// Counts changes of `sources`.
-  private(set) var changes = 0
+  @exclusivity(unchecked) private(set) var changes = 0
   /// Checks that peers sent to addresses of another slot, to find out whether their other end receives there: the slot that
   /// gets the answer, and the time until which the check is remembered.
-  private var questions: [STUNMessage.TransactionID: (slot: PeerSlot, until: Tick)] = [:]
-  private var byFragment: [String: PeerSlot] = [:]
-  private var dirty: [PeerSlot] = []
-  private var dirtyHead = 0
+  @exclusivity(unchecked) private var questions: [STUNMessage.TransactionID: (slot: PeerSlot, until: Tick)] = [:]
+  @exclusivity(unchecked) private var byFragment: [String: PeerSlot] = [:]
+  @exclusivity(unchecked) private var dirty: [PeerSlot] = []
+  @exclusivity(unchecked) private var dirtyHead = 0
   /// Of peers, by number.
-  private var timers = TimerHeap()
+  @exclusivity(unchecked) private var timers = TimerHeap()
   /// Slots with datagrams in `arrived`.
-  private var visited: [PeerSlot] = []
-  private var arrivals = 0
+  @exclusivity(unchecked) private var visited: [PeerSlot] = []
+  @exclusivity(unchecked) private var arrivals = 0
   private static let worthSharing = 16
-  private var due: [PeerSlot] = []
+  @exclusivity(unchecked) private var due: [PeerSlot] = []
+  /// Slots whose datagrams are being handled; swapped with `visited`, so that neither is copied or allocated again.
+  @exclusivity(unchecked) private var atWork: [PeerSlot] = []
   /// Packets in the queues of slots, once for all receivers.
-  private var items: [ForwardingItem] = []
+  @exclusivity(unchecked) private var items: [ForwardingItem] = []
   /// Peers that have only their goodbyes to say.
-  private var leaving: [Peer] = []
+  @exclusivity(unchecked) private var leaving: [Peer] = []
 
   var count: Int { slots.count - free.count }
   /// A queue holds forwarders, which hold the slot.
@@ -155,15 +159,16 @@ final class PeerTable {
   /// state. Afterwards calls `afterwards` on the caller's thread, for one slot after the other.
   func handleArrivals(by pool: ForkJoinPool?, at now: Tick, afterwards: (PeerSlot) -> Void) {
     guard !visited.isEmpty else { return }
-    let slots = visited
-    visited.removeAll(keepingCapacity: true)
-    share(slots, by: pool, ofUse: arrivals) { $0.takeIn(at: now) }
+    swap(&visited, &atWork)
+    share(atWork, by: pool, ofUse: arrivals) { $0.takeIn(at: now) }
     arrivals = 0
-    for slot in slots {
+    for index in atWork.indices {
+      let slot = atWork[index]
       slot.arrived.removeAll(keepingCapacity: true)
       touch(slot)
       afterwards(slot)
     }
+    atWork.removeAll(keepingCapacity: true)
   }
 
   /// Handles the timeouts of all peers with a deadline up to `now`, on all workers of the pool at once. Afterwards calls
@@ -171,18 +176,20 @@ final class PeerTable {
   func handleTimeouts(by pool: ForkJoinPool?, at now: Tick, afterwards: (PeerSlot) -> Void) {
     while let slot = popDue(at: now) { due.append(slot) }
     guard !due.isEmpty else { return }
-    let slots = due
-    due.removeAll(keepingCapacity: true)
-    share(slots, by: pool, ofUse: slots.count) { $0.peer.handleTimeout(at: now) }
-    for slot in slots {
-      touch(slot)
-      afterwards(slot)
+    share(due, by: pool, ofUse: due.count) { $0.peer.handleTimeout(at: now) }
+    for index in due.indices {
+      touch(due[index])
+      afterwards(due[index])
     }
+    due.removeAll(keepingCapacity: true)
   }
 
   /// - Parameter count: how many pieces of work there are. Each takes a few microseconds, about as long as waking a worker.
   private func share(_ slots: [PeerSlot], by pool: ForkJoinPool?, ofUse count: Int, _ work: (PeerSlot) -> Void) {
-    guard let pool, count >= Self.worthSharing else { return slots.forEach(work) }
+    guard let pool, count >= Self.worthSharing else {
+      for index in slots.indices { work(slots[index]) }
+      return
+    }
     pool.concurrentPerform(slots.count) { index, _ in work(slots[index]) }
   }
 
@@ -209,7 +216,9 @@ final class PeerTable {
 
   /// Touches nothing but the slot, its peer and its forwarders, and reads what these stand on.
   private func flush(_ slot: PeerSlot, _ items: [ForwardingItem], at now: Tick) {
-    for (forwarder, index) in slot.queue where forwarder.forward(items[index], at: now) { slot.forwarded += 1 }
+    for place in slot.queue.indices {
+      if slot.queue[place].forwarder.forward(items[slot.queue[place].item], at: now) { slot.forwarded += 1 }
+    }
     slot.queue.removeAll(keepingCapacity: true)
   }
 
@@ -219,7 +228,7 @@ final class PeerTable {
       slot.member?.room.forwardedPackets += slot.forwarded
       slot.alarm.arm(slot.due, slot.number, in: &timers)
     }
-    slot.queue.removeAll(keepingCapacity: true)
+    if !slot.queue.isEmpty { slot.queue.removeAll(keepingCapacity: true) }
     slot.forwarded = 0
     slot.isDirty = false
   }
@@ -250,18 +259,19 @@ final class PeerTable {
   /// Polls all touched peers until nothing is due, on all workers of the pool at once. Each peer is one piece of work, because
   /// peers share no state.
   func poll(by pool: ForkJoinPool, at now: Tick, _ send: (_ departure: PeerOutput, _ worker: Int) -> Void) {
-    for peer in leaving { send(PeerOutput(peer: peer, now: now), 0) }
-    leaving.removeAll()
-    let (touched, items) = (dirty, items)
-    pool.concurrentPerform(touched.count) { index, worker in
-      let slot = touched[index]
+    if !leaving.isEmpty {
+      for peer in leaving { send(PeerOutput(peer: peer, now: now), 0) }
+      leaving.removeAll()
+    }
+    pool.concurrentPerform(dirty.count) { index, worker in
+      let slot = dirty[index]
       guard isInUse(slot) else { return }
       flush(slot, items, at: now)
       send(PeerOutput(peer: slot.peer, now: now), worker)
       slot.due = slot.peer.deadline
     }
-    for slot in touched { putAway(slot) }
-    self.items.removeAll(keepingCapacity: true)
+    for index in dirty.indices { putAway(dirty[index]) }
+    items.removeAll(keepingCapacity: true)
     dirty.removeAll(keepingCapacity: true)
   }
 

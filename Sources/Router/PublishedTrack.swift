@@ -120,21 +120,21 @@ final class PublishedTrack {
   let media: StreamParameters
   var codec: Codec { media.codec }
   /// The stream's name within the owner's peer.
-  private(set) var receiver: ReceiverID
+  @exclusivity(unchecked) private(set) var receiver: ReceiverID
   /// For microphones.
   let audioSource: ActiveSpeakerDetector.AudioSource?
   /// The roster's, for the path of its packets, which looks up nothing by name. Changed by `Room.setMuted` alone.
-  var track: Track
+  @exclusivity(unchecked) var track: Track
   /// Whether the mute state has changed since the other participants were last notified.
-  var owesMute = false
-  var layers: [Layer]
-  var forwarders: ContiguousArray<Forwarder> = []
+  @exclusivity(unchecked) var owesMute = false
+  @exclusivity(unchecked) var layers: [Layer]
+  @exclusivity(unchecked) var forwarders: ContiguousArray<Forwarder> = []
   /// Counts the interruptions: a forwarder that has not seen the newest begins a new stretch.
-  private(set) var stretch: UInt64 = 0
-  private var isFlowing = true
-  var keyFrames: KeyFrameScheduler
+  @exclusivity(unchecked) private(set) var stretch: UInt64 = 0
+  @exclusivity(unchecked) private var isFlowing = true
+  @exclusivity(unchecked) var keyFrames: KeyFrameScheduler
   /// Whether the track is among its room's `awaitingKeyFrames`.
-  var awaitsKeyFrame = false
+  @exclusivity(unchecked) var awaitsKeyFrame = false
 
   init(
     _ track: Track, media: StreamParameters, receiver: ReceiverID,

@@ -10,7 +10,7 @@ extension Room {
 
   func checkQuality(at now: Tick) {
     guard let due = nextQualityCheck, due <= now else { return }
-    nextQualityCheck = members.isEmpty ? nil : now + Self.qualityInterval
+    nextQualityCheck = members.isEmpty ? nil : (now + Self.qualityInterval).roundedUp(to: .sharedTurn)
     var changes: [String: ConnectionQuality] = [:]
     for member in members where member.measureQuality(at: now) && !member.grants.isHidden {
       changes[member.id] = member.quality

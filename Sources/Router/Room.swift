@@ -18,11 +18,11 @@ final class Room {
   let outbox: Outbox
   let created: Tick
   /// In order of joining.
-  private(set) var members: [Member] = []
+  @exclusivity(unchecked) private(set) var members: [Member] = []
   private var membersByID: [String: Member] = [:]
-  private var departed: [Member] = []
+  @exclusivity(unchecked) private var departed: [Member] = []
   /// Members that have a deadline.
-  private var watched: [Member] = []
+  @exclusivity(unchecked) private var watched: [Member] = []
   /// Of a restored room, for participants that return.
   private var formerSubscriptions: [Participant.ID: [RoomSnapshot.Subscription]] = [:]
 
@@ -33,15 +33,15 @@ final class Room {
   /// Changed by `Room+Data` and `Router+RoomService`, too.
   var data: DataRouter
   /// Changed by `Room+Publishing`, `Room+Forwarding` and `Room+Speakers`.
-  var speakers: ActiveSpeakerDetector
+  @exclusivity(unchecked) var speakers: ActiveSpeakerDetector
   /// Changed by `Room+Subscriptions`, which draws SSRCs, and `Router+RoomService`, which draws ids of messages.
   var random: SeededRandom
   /// Tracks of which key frames have been requested and not begun. Changed by `Room+Forwarding` and `Room+Publishing`.
-  var awaitingKeyFrames: [PublishedTrack] = []
+  @exclusivity(unchecked) var awaitingKeyFrames: [PublishedTrack] = []
   /// Changed by `Room+Layers`.
-  var nextLayerCheck: Tick?
+  @exclusivity(unchecked) var nextLayerCheck: Tick?
   /// Changed by `Room+Quality`.
-  var nextQualityCheck: Tick?
+  @exclusivity(unchecked) var nextQualityCheck: Tick?
   /// When deferred notifications are due. Changed by `Room+Roster`.
   var nextTelling: Tick?
   /// Requests sent to publishers. Changed by `Room+Forwarding`.
@@ -51,7 +51,7 @@ final class Room {
   /// Until then the room waits for participants, even if there are none. Changed by `Room+Log`.
   var keptOpenUntil: Tick?
   /// Whether something has happened that its router must look at. Changed by all, and reset by `Router.settle`.
-  var needsSettling = false
+  @exclusivity(unchecked) var needsSettling = false
 
   // The router's own, kept with the room.
 
@@ -64,7 +64,7 @@ final class Room {
   /// The names by which participants have come.
   private(set) var entrances: Set<String> = []
   /// Armed by `Router.settle`.
-  var alarm = HeapAlarm()
+  @exclusivity(unchecked) var alarm = HeapAlarm()
   /// In a cluster: whether the room is on its way to another node, and the log takes no more entries. Set by the router.
   var isLeaving: (() -> Bool)?
   /// Adds what a cluster's node says to those that join. Set by the router.
@@ -72,7 +72,7 @@ final class Room {
   /// Called for each event of the room, in order. Set by the router.
   var observe: (@Sendable (RoomEvent) -> Void)?
   /// Counted by `PeerTable`.
-  var forwardedPackets = 0
+  @exclusivity(unchecked) var forwardedPackets = 0
 
   init(
     name: String, number: Int, limits: RouterLimits, attendant: RoomService? = nil, peers: PeerTable, outbox: Outbox,
@@ -138,7 +138,7 @@ final class Room {
     if !entry.grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
     tellSpeakers(to: member)
     tellQuality(to: member)
-    if nextQualityCheck == nil { nextQualityCheck = now + Self.qualityInterval }
+    if nextQualityCheck == nil { nextQualityCheck = (now + Self.qualityInterval).roundedUp(to: .sharedTurn) }
     return member
   }
 

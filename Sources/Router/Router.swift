@@ -94,14 +94,14 @@ package final class Router {
   // Changed by the extensions, of which each has one kind of input: messages (`+Signalling`), joins (`+Admission`), commands
   // (`+Control`), services (`+RoomService`), snapshots (`RoomSnapshot`). Each of these is a value that keeps its own state together.
   var clients: [ClientID: Client] = [:]
-  var rooms = RoomTable()
+  @exclusivity(unchecked) var rooms = RoomTable()
   var lobby = Lobby()
-  var switchboard: Switchboard
-  var random: SeededRandom
+  @exclusivity(unchecked) var switchboard: Switchboard
+  @exclusivity(unchecked) var random: SeededRandom
   let cluster: ClusterMembership?
   /// By recordings that the co-located recorder has under way: the names by which participants have come to their rooms.
   var recordings: [Recording: Set<String>] = [:]
-  private var counts = RouterStatistics()
+  @exclusivity(unchecked) private var counts = RouterStatistics()
 
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
     self.configuration = configuration
@@ -174,6 +174,7 @@ package final class Router {
   }
 
   private func takeEvents(of slot: PeerSlot, at now: Tick) {
+    guard slot.peer.hasEvents else { return }
     if let room = slot.member?.room { takeEvents(of: slot, in: room, at: now) }
   }
 

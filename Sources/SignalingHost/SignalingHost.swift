@@ -288,8 +288,10 @@ package final class SignalingHost {
         nextOutgoing += 1
         return outgoing[nextOutgoing - 1]
       }
-      outgoing.removeAll(keepingCapacity: true)
-      nextOutgoing = 0
+      if nextOutgoing > 0 {
+        outgoing.removeAll(keepingCapacity: true)
+        nextOutgoing = 0
+      }
       guard let item = router.pollMessage() else { return nil }
       observe?(item.message, item.client)
       if let client = clients[item.client] { deliver(item, to: client, at: now) }

@@ -26,7 +26,8 @@ extension UDPLoopClient {
 /// The one thread on which all sockets of a process are served: epoll, batches in, batches out, one deadline per client.
 ///
 /// Its life: made with the first client, ended with the last; then no thread and no descriptor of it is left.
-/// `@unchecked Sendable`: `inbox` is a lock; everything else is touched on the loop's thread only.
+/// `@unchecked Sendable`: `inbox` is a lock; everything else is touched on the loop's thread only. There no access to a variable
+/// lasts while another one to it begins, so the run-time check of that, which every turn would pay many times, is left out.
 package final class UDPLoop: @unchecked Sendable {
   package typealias ClientID = Int
 
@@ -37,26 +38,35 @@ package final class UDPLoop: @unchecked Sendable {
     var isEnded = false
   }
 
-  private struct Client {
+  private final class Client {
+    let id: ClientID
     weak var client: (any UDPLoopClient)?
-    var deadline: Tick?
+    @exclusivity(unchecked) var deadline: Tick?
+    @exclusivity(unchecked) var alarm = HeapAlarm()
+    /// Whether the client has been given datagrams in this turn.
+    @exclusivity(unchecked) var isTouched = false
+
+    init(_ id: ClientID, _ client: (any UDPLoopClient)?) { (self.id, self.client) = (id, client) }
   }
 
   let epoll: Int32
   let event: Int32
   private let inbox = Lock(Inbox())
-  private var sockets: [Int32: (socket: UDPSocket, client: ClientID)] = [:]
-  private var descriptors: [SocketAddress: Int32] = [:]
-  private var clients: [ClientID: Client] = [:]
-  private var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
-  private var unflushed: Set<Int32> = []
-  private var touched: Set<ClientID> = []
+  @exclusivity(unchecked) private var sockets: [Int32: (socket: UDPSocket, client: Client)] = [:]
+  @exclusivity(unchecked) private var descriptors: [SocketAddress: Int32] = [:]
+  @exclusivity(unchecked) private var clients: [ClientID: Client] = [:]
+  /// Of clients. A turn looks at the soonest deadline, and not at all clients.
+  @exclusivity(unchecked) private var timers = TimerHeap()
+  @exclusivity(unchecked) private var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
+  @exclusivity(unchecked) private var unflushed: Set<Int32> = []
+  @exclusivity(unchecked) private var touched: [Client] = []
+  @exclusivity(unchecked) private var due: [Client] = []
   /// Jobs out of the inbox that wait for their turn, from `nextJob` on.
-  private var jobs: [@Sendable () -> Void] = []
-  private var nextJob = 0
-  private var spinDetector = SpinDetector()
+  @exclusivity(unchecked) private var jobs: [@Sendable () -> Void] = []
+  @exclusivity(unchecked) private var nextJob = 0
+  @exclusivity(unchecked) private var spinDetector = SpinDetector()
   /// How often the loop has woken since it began. On the loop's thread.
-  private(set) var turns = 0
+  @exclusivity(unchecked) private(set) var turns = 0
 
   /// Turns a second without a datagram or a job that are too many: with deadlines in whole milliseconds a loop that waits
   /// turns at most 1,000 times.
@@ -106,7 +116,7 @@ package final class UDPLoop: @unchecked Sendable {
       state.users += 1
       state.nextClient += 1
       let id = state.nextClient
-      loop.post { [weak client] in loop.clients[id] = Client(client: client) }
+      loop.post { [weak client] in loop.clients[id] = Client(id, client) }
       return (loop, id)
     }
   }
@@ -166,6 +176,7 @@ package final class UDPLoop: @unchecked Sendable {
   // MARK: On the loop's thread
 
   package func open(_ address: SocketAddress, for client: ClientID) throws(SocketError) -> SocketAddress {
+    guard let client = clients[client] else { throw SocketError(call: "open for a client that has left", code: EBADF) }
     let socket = try UDPSocket(bindingTo: address)
     var interest = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: socket.descriptor))
     guard epoll_ctl(epoll, EPOLL_CTL_ADD, socket.descriptor, &interest) == 0 else {
@@ -207,11 +218,15 @@ package final class UDPLoop: @unchecked Sendable {
   /// Of the sockets, on the loop's thread.
   var openDescriptors: [Int32] { Array(sockets.keys) }
 
-  package func wake(_ client: ClientID, at deadline: Tick?) { clients[client]?.deadline = deadline }
+  package func wake(_ client: ClientID, at deadline: Tick?) {
+    guard let client = clients[client] else { return }
+    client.deadline = deadline
+    client.alarm.arm(deadline, client.id, in: &timers)
+  }
 
   private func remove(_ client: ClientID) {
     clients[client] = nil
-    for (_, entry) in sockets where entry.client == client { close(entry.socket.localAddress) }
+    for (_, entry) in sockets where entry.client.id == client { close(entry.socket.localAddress) }
   }
 
   private func run() {
@@ -224,7 +239,10 @@ package final class UDPLoop: @unchecked Sendable {
       turns += 1
       for index in 0..<max(0, Int(count)) { read(events[index].data.fd) }
       let now = Scheduler.real.now
-      for id in touched { clients[id]?.client?.endTurn(at: now) }
+      for index in touched.indices {
+        touched[index].isTouched = false
+        touched[index].client?.endTurn(at: now)
+      }
       touched.removeAll(keepingCapacity: true)
       let (isEnded, hasRunJobs) = runJobs()
       if isEnded { break }
@@ -239,11 +257,20 @@ package final class UDPLoop: @unchecked Sendable {
   /// In whole milliseconds, as epoll counts; rounded up, so that no turn comes too early and spins.
   private func timeout() -> Int32 {
     guard jobs.isEmpty else { return 0 }
-    var soonest: Tick?
-    for client in clients.values { soonest = soonest.sooner(client.deadline) }
-    guard let soonest else { return -1 }
-    let wait = soonest - Scheduler.real.now
-    return wait <= .zero ? 0 : Int32(clamping: (wait.nanoseconds + 999_999) / 1_000_000)
+    guard let soonest = soonestDeadline() else { return -1 }
+    let wait = soonest.nanoseconds - Scheduler.real.now.nanoseconds
+    return wait <= 0 ? 0 : Int32(clamping: (wait + 999_999) / 1_000_000)
+  }
+
+  /// Brings an entry of a client that wants to wake later than it wanted before to its new place.
+  private func soonestDeadline() -> Tick? {
+    while let entry = timers.first {
+      let client = clients[entry.owner]
+      if let deadline = client?.deadline, deadline <= entry.at { return deadline }
+      _ = timers.popFirst()
+      if let client, client.alarm.fired(entry) { client.alarm.arm(client.deadline, client.id, in: &timers) }
+    }
+    return nil
   }
 
   private func read(_ descriptor: Int32) {
@@ -252,13 +279,15 @@ package final class UDPLoop: @unchecked Sendable {
       _ = Glibc.read(event, &count, 8)
       return
     }
-    guard let (socket, id) = sockets[descriptor], let client = clients[id]?.client else { return }
+    guard let (socket, entry) = sockets[descriptor], let client = entry.client else { return }
     let now = Scheduler.real.now
     var rounds = 0
     while socket.receive(pool: &pool, { client.handle($0, from: $1, to: socket.localAddress, at: now) }), rounds < 8 {
       rounds += 1
     }
-    touched.insert(id)
+    guard !entry.isTouched else { return }
+    entry.isTouched = true
+    touched.append(entry)
   }
 
   /// Runs jobs, for `jobTime` at most unless the loop is stopping. Each turn runs one at least, so the loop does not spin.
@@ -306,10 +335,17 @@ package final class UDPLoop: @unchecked Sendable {
 
   private func fireDeadlines() {
     let now = Scheduler.real.now
-    for (id, entry) in clients {
-      guard let due = entry.deadline, due <= now else { continue }
-      clients[id]?.deadline = nil
-      entry.client?.handleTimeout(at: now)
+    while let entry = timers.popDue(at: now) {
+      guard let client = clients[entry.owner], client.alarm.fired(entry), let deadline = client.deadline else {
+        continue
+      }
+      if deadline <= now { due.append(client) } else { client.alarm.arm(deadline, client.id, in: &timers) }
     }
+    // Only now: a client that asks to be woken at once gets another turn.
+    for index in due.indices {
+      due[index].deadline = nil
+      due[index].client?.handleTimeout(at: now)
+    }
+    due.removeAll(keepingCapacity: true)
   }
 }

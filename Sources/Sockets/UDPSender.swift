@@ -8,12 +8,12 @@ package final class UDPSender {
   private let descriptor: Int32
   /// Datagrams of one size to one address that wait to leave in one call.
   private let run = Bytes(capacity: 60_000)
-  private var runSegment = 0
-  private var runDestination: SocketAddress?
+  @exclusivity(unchecked) private var runSegment = 0
+  @exclusivity(unchecked) private var runDestination: SocketAddress?
   /// The kernel has refused to cut runs into datagrams.
-  private var sendsSingly = false
+  @exclusivity(unchecked) private var sendsSingly = false
   /// Datagrams and runs that could not be sent: refused by the system, empty, or too long.
-  package private(set) var failures = 0
+  @exclusivity(unchecked) package private(set) var failures = 0
 
   /// - Parameter descriptor: stays its socket's, which must live as long.
   init(_ descriptor: Int32) { self.descriptor = descriptor }

@@ -13,10 +13,15 @@ package struct SocketError: Error, Hashable, Sendable, CustomStringConvertible {
 package final class UDPSocket {
   package let localAddress: SocketAddress
   let descriptor: Int32
-  private var slots: [Bytes] = []
-  private var lengths = [Int32](repeating: 0, count: Int(koine_batch))
-  private var sources = [sockaddr_storage](repeating: sockaddr_storage(), count: Int(koine_batch))
-  private var pointers: [UnsafeMutableRawPointer?] = []
+  @exclusivity(unchecked) private var slots: [Bytes] = []
+  @exclusivity(unchecked) private var lengths = [Int32](repeating: 0, count: Int(koine_batch))
+  @exclusivity(unchecked) private var sources = [sockaddr_storage](
+    repeating: sockaddr_storage(), count: Int(koine_batch))
+  /// Of `slots`.
+  @exclusivity(unchecked) private var pointers: [UnsafeMutableRawPointer?] = []
+  /// How many datagrams the next call asks for: preparing a large batch costs more than the few datagrams that usually wait.
+  @exclusivity(unchecked) private var batch = smallBatch
+  private static let smallBatch = 8
   private let sender: UDPSender
 
   package static let datagramCapacity = 1_600
@@ -60,10 +65,10 @@ package final class UDPSocket {
   /// Hands out the datagrams at hand, at most one batch; each block belongs to `body`, which may keep it.
   /// - Returns: whether there may be more.
   package func receive(pool: inout BytesPool, _ body: (Bytes, SocketAddress) -> Void) -> Bool {
-    let batch = Int(koine_batch)
-    while slots.count < batch { slots.append(pool.take()) }
-    pointers.removeAll(keepingCapacity: true)
-    for slot in slots { pointers.append(slot.base) }
+    while slots.count < batch {
+      slots.append(pool.take())
+      pointers.append(slots[slots.count - 1].base)
+    }
     let count = pointers.withUnsafeBufferPointer { blocks in
       koine_receive(descriptor, blocks.baseAddress, pool.capacity, &sources, &lengths, Int32(batch))
     }
@@ -71,10 +76,12 @@ package final class UDPSocket {
     for index in 0..<Int(count) {
       let datagram = slots[index]
       slots[index] = pool.take()
+      pointers[index] = slots[index].base
       datagram.count = Int(lengths[index])
       if datagram.count > 0, let source = SocketAddress(sources[index]) { body(datagram, source) }
       pool.give(datagram)
     }
+    defer { batch = Int(count) == batch ? Int(koine_batch) : Self.smallBatch }
     return Int(count) == batch
   }
 

@@ -17,6 +17,31 @@ import Testing
   }
 }
 
+@Suite struct TickTests {
+  @Test func durationsBetweenTimesAreExact() {
+    for nanoseconds: Int64 in [0, 1, -1, 999_999_999, 9_223_372_036, 9_223_372_037, -9_223_372_037, .max, .min] {
+      let duration = Tick(nanoseconds: nanoseconds) - Tick.zero
+      #expect(duration == .nanoseconds(nanoseconds))
+      #expect(duration.nanoseconds == nanoseconds)
+    }
+  }
+
+  @Test func nanosecondsOfADurationAreCutOffAndSaturate() {
+    #expect(Duration(attoseconds: 1_999_999_999).nanoseconds == 1)
+    #expect(Duration(attoseconds: -1_999_999_999).nanoseconds == -1)
+    #expect(Duration.seconds(100).nanoseconds == 100_000_000_000)
+    #expect(Duration.seconds(Int64.max).nanoseconds == .max)
+    #expect(Duration.seconds(Int64.min).nanoseconds == .min)
+  }
+
+  @Test func sharedTurnsAreMultiplesOf50Milliseconds() {
+    for (time, shared) in [(0, 0), (1, 50), (49, 50), (50, 50), (51, 100), (-1, 0), (-50, -50), (-51, -50)] {
+      let tick = Tick(nanoseconds: Int64(time) * 1_000_000)
+      #expect(tick.roundedUp(to: .sharedTurn) == Tick(nanoseconds: Int64(shared) * 1_000_000))
+    }
+  }
+}
+
 @Suite struct VirtualSchedulerTests {
   @Test func jobsRunInOrderOfTimeThenPosting() {
     let scheduler = Scheduler.virtual()

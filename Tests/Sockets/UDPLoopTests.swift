@@ -284,6 +284,31 @@ private struct Holdings: Sendable {
     #expect(other >= due + .milliseconds(20))
   }
 
+  /// The loop neither wakes for a deadline that has moved away nor forgets the new one.
+  @Test func deadlineThatMovesIsKeptAtItsLastPlace() async throws {
+    let clients = (0..<20).map { _ in Listener() }
+    let places = clients.map { UDPLoop.join($0, in: keeper) }
+    let loop = places[0].0
+    defer { for (_, id) in places { UDPLoop.leave(id, in: keeper) } }
+    let start = Scheduler.real.now + .milliseconds(20)
+    let due = (0..<20).map { start + .milliseconds(($0 * 7) % 20) }
+    let before = try await on(loop) {
+      for (index, (_, id)) in places.enumerated() {
+        for step in 1...20 { loop.wake(id, at: due[index] - .milliseconds(20 - step)) }
+        loop.wake(id, at: due[index] + .seconds(60))
+        loop.wake(id, at: due[index])
+      }
+      return loop.turns
+    }
+    for client in clients { await client.hears { !$0.isEmpty } }
+    for (client, due) in zip(clients, due) {
+      #expect(client.timeouts.count == 1)
+      #expect(try #require(client.timeouts.first) >= due)
+    }
+    let turns = try await on(loop) { loop.turns } - before
+    #expect(turns <= 25, "one for each of 20 deadlines, and those for the test's own jobs")
+  }
+
   @Test func cancelledDeadlineDoesNotFire() async throws {
     let (cancelled, kept) = (Listener(), Listener())
     let (loop, first) = UDPLoop.join(cancelled, in: keeper)

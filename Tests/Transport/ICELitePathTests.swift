@@ -45,14 +45,14 @@ import Testing
   }
 
   @Test func liteAgentSelectsThePairThatThePeerUses() throws {
-    var agent = try reachedOnBoth()
+    let agent = try reachedOnBoth()
     #expect(try #require(agent.selected) == (near, client))
     agent.used(from: client, to: far, at: start)
     #expect(try #require(agent.selected) == (far, client))
   }
 
   @Test func pairWithoutAValidCheckIsNotSelected() throws {
-    var agent = try reachedOnBoth()
+    let agent = try reachedOnBoth()
     agent.used(from: address("10.0.0.9"), to: far, at: start)
     agent.used(from: client, to: address("10.0.0.4"), at: start)
     #expect(try #require(agent.selected) == (near, client))
@@ -64,7 +64,7 @@ import Testing
   @Test func replayedCheckFromAnotherAddressDoesNotMoveThePath() throws {
     var random = SeededRandom(seed: 1)
     let (own, theirs) = (ICECredentials.random(using: &random), ICECredentials.random(using: &random))
-    var agent = ICEAgent(role: .lite, local: own, random: random, now: start)
+    let agent = ICEAgent(role: .lite, local: own, random: random, now: start)
     agent.setRemote(theirs)
     agent.addLocal(near)
     let (thief, moved) = (address("10.0.0.9"), address("10.0.0.8"))
@@ -100,7 +100,7 @@ import Testing
 
   /// RFC 7675, 5.1: only a check that the other end answers for is consent.
   @Test func mediaIsNotConsent() throws {
-    var agent = try reachedOnBoth()
+    let agent = try reachedOnBoth()
     for second in 1...29 { agent.used(from: client, to: second % 2 == 0 ? near : far, at: start + .seconds(second)) }
     #expect(agent.deadline == start + .seconds(30))
     agent.handleTimeout(at: start + .seconds(30))
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func checkProvesAnAddressForTheConsentPeriod() throws {
-    var agent = try reachedOnBoth()
+    let agent = try reachedOnBoth()
     agent.used(from: client, to: near, at: start + .seconds(31))
     agent.used(from: client, to: far, at: start + .seconds(31))
     #expect(try #require(agent.selected) == (near, client))
@@ -155,6 +155,11 @@ import Testing
 
     var sent: [Bytes] = []  // what the client sends of its own, taken from the way
     pair.tamper = { if (128...191).contains($0.readable.first ?? 0) { sent.append(Bytes($0.readable)) } }
+    let stream = StreamParameters(mid: "0", codec: .opus, payloadType: 111, encodings: [.init(ssrc: 5)])
+    let microphone = pair.client.addSender(stream)
+    let frame = EncodedFrame(
+      codec: .opus, data: Bytes([1, 2, 3]), captured: pair.now, rtpTimestamp: 0, isKey: true)
+    pair.client.send(frame, on: microphone, at: pair.now)
     pair.run(for: .seconds(3))
     #expect(try #require(pair.server.path) == (pair.serverAddress, pair.clientAddress))
     pair.server.handle(Bytes(try #require(sent.first).readable), from: pair.clientAddress, to: far, at: pair.now)

@@ -34,9 +34,10 @@ package final class DTLSEndpoint {
   /// traffic.
   private static let answerPause = Duration.milliseconds(20)
 
-  package private(set) var state = State.new
+  @exclusivity(unchecked) package private(set) var state = State.new
+  package var isConnected: Bool { if case .connected = state { true } else { false } }
   /// nil until `setRole`, where the descriptions decide.
-  package private(set) var role: Role?
+  @exclusivity(unchecked) package private(set) var role: Role?
   /// Datagrams that were not DTLS, made no sense, or came at the wrong time.
   package private(set) var dropped = 0
   /// How often a flight was sent again.
@@ -48,15 +49,15 @@ package final class DTLSEndpoint {
   private var remoteFingerprint: Fingerprint?
   private var handshakeIsDone = false
 
-  private var outgoing: [[UInt8]] = []
-  private var polled = 0
+  @exclusivity(unchecked) private var outgoing: [[UInt8]] = []
+  @exclusivity(unchecked) private var polled = 0
   /// The handshake datagrams last sent, for sending again.
   private var flight: [[UInt8]] = []
   private var flightSentAt = Tick.zero
   private var repeatAfter = DTLSEndpoint.firstRepeat
-  private var repeatAt: Tick?
-  private var handshakeEnds: Tick?
-  private var notedAlert: (graceEnds: Tick, description: UInt8)?
+  @exclusivity(unchecked) private var repeatAt: Tick?
+  @exclusivity(unchecked) private var handshakeEnds: Tick?
+  @exclusivity(unchecked) private var notedAlert: (graceEnds: Tick, description: UInt8)?
 
   /// - Parameters:
   ///   - remoteFingerprint: may follow by `setRemote`, at the latest before `handshakeLimit`.

@@ -11,7 +11,9 @@ import KoineRTP
 ///
 /// Two departures: when every pair has failed the agent gives up at once, without waiting for peer-reflexive candidates
 /// as RFC 8863 would; and requests without valid integrity are not answered at all.
-package struct ICEAgent {
+///
+/// A class, because its peer asks it for its deadline after every packet: as a value it was copied each time.
+package final class ICEAgent {
   package enum Role: Sendable, Hashable {
     case full(controlling: Bool)
     case lite
@@ -38,30 +40,30 @@ package struct ICEAgent {
   private static let patience = Duration.milliseconds(39_500)
 
   private let role: Role
-  private var isControlling: Bool
+  @exclusivity(unchecked) private var isControlling: Bool
   private let local: ICECredentials
-  private var remote: ICECredentials?
-  private var random: SeededRandom
+  @exclusivity(unchecked) private var remote: ICECredentials?
+  @exclusivity(unchecked) private var random: SeededRandom
   private let tieBreaker: UInt64
-  private var localAddresses: [TransportAddress] = []
-  private var checklist: ICEChecklist
-  private var replies: [Reply] = []
-  private var events: [Event] = []
-  private var now: Tick
-  private var patienceEnds: Tick?
+  @exclusivity(unchecked) private var localAddresses: [TransportAddress] = []
+  @exclusivity(unchecked) private var checklist: ICEChecklist
+  @exclusivity(unchecked) private var replies: [Reply] = []
+  @exclusivity(unchecked) private var events: [Event] = []
+  @exclusivity(unchecked) private var now: Tick
+  @exclusivity(unchecked) private var patienceEnds: Tick?
   /// The nomination of the selected pair, until it is answered.
-  private var nomination: ICECheck?
-  private var lastConsent: Tick
-  private var nextConsentCheck: Tick?
-  private var consentChecks: [ICECheck] = []
-  private var isOver = false
+  @exclusivity(unchecked) private var nomination: ICECheck?
+  @exclusivity(unchecked) private var lastConsent: Tick
+  @exclusivity(unchecked) private var nextConsentCheck: Tick?
+  @exclusivity(unchecked) private var consentChecks: [ICECheck] = []
+  @exclusivity(unchecked) private var isOver = false
   /// Lite: pairs on which good checks have come, and whether they are validated.
-  private var proven = ProvenPairs(lifetime: consentLimit)
+  @exclusivity(unchecked) private var proven = ProvenPairs(lifetime: consentLimit)
   /// Lite: checks that have come.
-  private var heard = HeardChecks()
+  @exclusivity(unchecked) private var heard = HeardChecks()
   /// Lite: the pair nominated last, if it was not validated then.
-  private var nominated: (local: TransportAddress, remote: TransportAddress)?
-  package private(set) var selected: (local: TransportAddress, remote: TransportAddress)?
+  @exclusivity(unchecked) private var nominated: (local: TransportAddress, remote: TransportAddress)?
+  @exclusivity(unchecked) package private(set) var selected: (local: TransportAddress, remote: TransportAddress)?
 
   package init(role: Role, local: ICECredentials, random: SeededRandom, now: Tick) {
     self.role = role
@@ -74,14 +76,14 @@ package struct ICEAgent {
     tieBreaker = self.random.next()
   }
 
-  package mutating func addLocal(_ address: TransportAddress) {
+  package func addLocal(_ address: TransportAddress) {
     guard !localAddresses.contains(address) else { return }
     localAddresses.append(address)
   }
 
   /// An address of ours has become another: the path is looked for again from there, with the same credentials. The other
   /// end, if it is lite, follows the nomination; no restart (RFC 8445, 9) is needed between programs that know this.
-  package mutating func moveLocal(from old: TransportAddress, to new: TransportAddress, at now: Tick) {
+  package func moveLocal(from old: TransportAddress, to new: TransportAddress, at now: Tick) {
     self.now = now
     guard role != .lite, !isOver, let index = localAddresses.firstIndex(of: old) else { return }
     localAddresses[index] = new
@@ -96,15 +98,15 @@ package struct ICEAgent {
   /// Checks the selected path at once if its last checks were not answered. Call it after an interruption, when signalling has
   /// reached the other end on another connection. Until the next regular check, up to 6 s later, consent could expire although
   /// the path works again. RFC 7675, 5.1, limits the rate of regular checks; this is one transaction for an interruption.
-  package mutating func confirmSelected(at now: Tick) {
+  package func confirmSelected(at now: Tick) {
     self.now = now
     guard role != .lite, !isOver, selected != nil, !consentChecks.isEmpty else { return }
     if isControlling { nomination = makeCheck(nominating: true) } else { nextConsentCheck = now }
   }
 
-  package mutating func setRemote(_ credentials: ICECredentials) { remote = credentials }
+  package func setRemote(_ credentials: ICECredentials) { remote = credentials }
 
-  package mutating func addRemote(_ candidate: ICECandidate) {
+  package func addRemote(_ candidate: ICECandidate) {
     guard role != .lite, let address = candidate.address else { return }
     for local in localAddresses where local.transport == address.transport && local.family == address.family {
       checklist.add(local, address, remotePriority: candidate.priority)
@@ -117,7 +119,7 @@ package struct ICEAgent {
 
   // MARK: In
 
-  package mutating func handle(
+  package func handle(
     _ bytes: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress, at now: Tick
   ) {
     self.now = now
@@ -133,7 +135,7 @@ package struct ICEAgent {
     }
   }
 
-  private mutating func handleRequest(
+  private func handleRequest(
     _ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: TransportAddress,
     to destination: TransportAddress
   ) {
@@ -172,7 +174,7 @@ package struct ICEAgent {
   /// Lite: a response to a check of ours. Only the other end makes one with integrity, so an error (487, role conflict) shows
   /// as well as a success that our check has arrived there. A response without integrity shows nothing: STUN servers and
   /// other WebRTC clients answer every check with its transaction id, as with 400 and 401 (RFC 8489, 9.1.3).
-  private mutating func handleValidation(
+  private func handleValidation(
     _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: TransportAddress,
     to destination: TransportAddress
   ) {
@@ -185,10 +187,10 @@ package struct ICEAgent {
   }
 
   /// Lite: checks and answers that only the other end can have sent.
-  private(set) var authenticated = 0
+  @exclusivity(unchecked) private(set) var authenticated = 0
 
   /// Lite: what the other end did on the selected pair depends on what it received there.
-  package mutating func validateSelected() { if role == .lite, let selected { proven.validate(selected) } }
+  package func validateSelected() { if role == .lite, let selected { proven.validate(selected) } }
 
   /// Lite: whether what we send to that address has been shown to arrive at the other end.
   package func isValidated(_ remote: TransportAddress) -> Bool { proven.isValidated(remote) }
@@ -197,7 +199,7 @@ package struct ICEAgent {
   func questions(to remote: TransportAddress) -> [STUNMessage.TransactionID] { proven.questions(to: remote) }
 
   /// Lite: a datagram other than STUN has come; counts towards what an unvalidated pair may be sent.
-  mutating func received(_ count: Int, from source: TransportAddress, to destination: TransportAddress) {
+  func received(_ count: Int, from source: TransportAddress, to destination: TransportAddress) {
     if role == .lite { proven.received(count, on: (destination, source)) }
   }
 
@@ -207,7 +209,7 @@ package struct ICEAgent {
     return proven.admits(count, on: selected)
   }
 
-  mutating func sent(_ count: Int) { if role == .lite, let selected { proven.sent(count, on: selected) } }
+  func sent(_ count: Int) { if role == .lite, let selected { proven.sent(count, on: selected) } }
 
   /// Lite: whether good checks have come from there lately.
   package func isProven(_ remote: TransportAddress) -> Bool { proven.contains(remote, at: now) }
@@ -215,7 +217,7 @@ package struct ICEAgent {
   /// Lite: authenticated media arrived on this pair; only the other end has the keys. Where several pairs are nominated, the other
   /// end uses the pair with the highest priority in its own view (RFC 5245 section 8.1.1.2), and its media is the only sign of that
   /// choice. Media is no consent: only checks give consent (RFC 7675, 5.1).
-  package mutating func used(from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
+  package func used(from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     guard role == .lite, !isOver, !isSelected(destination, source) else { return }
     self.now = now
     guard let proof = proven.latest(of: (destination, source), at: now) else { return }
@@ -228,7 +230,7 @@ package struct ICEAgent {
     return isControlling ? request.controlling != nil : request.controlled != nil
   }
 
-  private mutating func takeRole(controlling: Bool) {
+  private func takeRole(controlling: Bool) {
     guard isControlling != controlling else { return }
     isControlling = controlling
     nomination = nil
@@ -237,7 +239,7 @@ package struct ICEAgent {
   }
 
   /// Makes a triggered check (RFC 8445, 7.3.1.4): an address that reaches us can perhaps be reached.
-  private mutating func trigger(_ local: TransportAddress, _ remote: TransportAddress, _ request: STUNMessage) {
+  private func trigger(_ local: TransportAddress, _ remote: TransportAddress, _ request: STUNMessage) {
     let priority = request.priority ?? ICECandidate.priority(.prflx, preference: 0xFFFF)
     checklist.add(local, remote, remotePriority: priority)
     guard let index = checklist.index(local, remote) else { return }
@@ -250,7 +252,7 @@ package struct ICEAgent {
     }
   }
 
-  private mutating func handleSuccess(
+  private func handleSuccess(
     _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: TransportAddress,
     to destination: TransportAddress
   ) {
@@ -274,7 +276,7 @@ package struct ICEAgent {
     nomination?.transaction == transaction || consentChecks.contains { $0.transaction == transaction }
   }
 
-  private mutating func handleFailure(
+  private func handleFailure(
     _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: TransportAddress,
     to destination: TransportAddress
   ) {
@@ -297,7 +299,7 @@ package struct ICEAgent {
     takeRole(controlling: !check.asControlling)
   }
 
-  private mutating func select(_ local: TransportAddress, _ remote: TransportAddress) {
+  private func select(_ local: TransportAddress, _ remote: TransportAddress) {
     guard !isSelected(local, remote) else { return }
     events.append(selected == nil ? .connected : .pairChanged)
     selected = (local, remote)
@@ -325,7 +327,7 @@ package struct ICEAgent {
   /// Once there is a pair, only what the other end chooses instead is checked.
   private var checked: ICEChecklist.Choice { selected == nil ? .all : isControlling ? .none : .nominated }
 
-  package mutating func handleTimeout(at now: Tick) {
+  package func handleTimeout(at now: Tick) {
     self.now = now
     guard !isOver else { return }
     if selected != nil, now - lastConsent >= Self.consentLimit { return finish(.disconnected) }
@@ -338,7 +340,7 @@ package struct ICEAgent {
     if checklist.haveAllFailed || now >= patienceEnds { finish(.failed) }
   }
 
-  private mutating func finish(_ event: Event) {
+  private func finish(_ event: Event) {
     isOver = true
     replies.removeAll()
     events.append(event)
@@ -346,9 +348,9 @@ package struct ICEAgent {
 
   // MARK: Out
 
-  package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+  package func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
-  package mutating func poll(into out: UnsafeMutableRawBufferPointer) -> Transmit? {
+  package func poll(into out: UnsafeMutableRawBufferPointer) -> Transmit? {
     while !replies.isEmpty {
       let reply = replies.removeFirst()
       guard let count = reply.message.write(into: out, key: local.password) else { continue }
@@ -371,8 +373,7 @@ package struct ICEAgent {
     return write(next.check, to: remote, into: out, next.local, next.remote)
   }
 
-  private mutating func pollValidation(to remote: ICECredentials, into out: UnsafeMutableRawBufferPointer) -> Transmit?
-  {
+  private func pollValidation(to remote: ICECredentials, into out: UnsafeMutableRawBufferPointer) -> Transmit? {
     while let check = proven.nextCheck(at: now) {
       var message = STUNMessage(.request, check.transaction)
       message.username = "\(remote.ufrag):\(local.ufrag)"
@@ -388,7 +389,7 @@ package struct ICEAgent {
   }
 
   /// The request that is due on the selected pair.
-  private mutating func nextWatch() -> ICECheck? {
+  private func nextWatch() -> ICECheck? {
     if var check = nomination, check.isDue(at: now) {
       check.sent(at: now)
       nomination = check
@@ -403,7 +404,7 @@ package struct ICEAgent {
     return check
   }
 
-  private mutating func makeCheck(nominating: Bool) -> ICECheck {
+  private func makeCheck(nominating: Bool) -> ICECheck {
     ICECheck(transaction: .random(using: &random), asControlling: isControlling, nominates: nominating, at: now)
   }
 

@@ -2,7 +2,7 @@ import KoineBase
 
 /// Spreads packets over time, so that a key frame does not overrun the path. Audio leaves at once; then come late packets and
 /// retransmissions, then video at 2.5 times the target rate. A budget of at most 5 ms' worth of bits is carried over.
-struct Pacer {
+struct Pacer: ~Copyable {
   enum Priority: Int { case sound, late, retransmission, pictures }
 
   struct Item {
@@ -19,7 +19,8 @@ struct Pacer {
   private var lastRefill: Tick
   /// In bit/s.
   private var rate: Double
-  private static let burst = Duration.milliseconds(5)
+  /// In seconds.
+  private static let burst = 0.005
   private static let factor = 2.5
   /// Pictures older than this leave at once: better a burst than a queue that grows.
   static let longestWait = Duration.milliseconds(250)
@@ -42,7 +43,12 @@ struct Pacer {
     longestWait = isDraining ? Self.longestWait * 4 : Self.longestWait
   }
 
+  private var isEmpty: Bool {
+    sound.isEmpty && late.isEmpty && retransmissions.isEmpty && pictures.isEmpty
+  }
+
   mutating func enqueue(_ item: Item, _ priority: Priority) {
+    if isEmpty { refill(at: item.queuedAt) }  // at the rate of an empty queue
     switch priority {
     case .sound: sound.append(item)
     case .late: late.append(item)
@@ -73,6 +79,7 @@ struct Pacer {
 
   /// - Parameter isFree: the budget does not matter, because something else sets the pace.
   mutating func next(isFree: Bool = false, at now: Tick) -> (Item, isRetransmission: Bool)? {
+    if isEmpty { return nil }
     refill(at: now)
     if let item = sound.popFirst() { return (item, false) }
     // Overdue pictures do not wait behind retransmissions.
@@ -87,7 +94,7 @@ struct Pacer {
   }
 
   private mutating func spend(_ item: Item, _ isRetransmission: Bool) -> (Item, isRetransmission: Bool) {
-    budget = max(budget - Double(item.size * 8), -rate * Self.burst.inSeconds - 12_000)
+    budget = max(budget - Double(item.size * 8), -rate * Self.burst - 12_000)
     return (item, isRetransmission)
   }
 
@@ -106,7 +113,7 @@ struct Pacer {
   private mutating func refill(at now: Tick) {
     guard now > lastRefill else { return }
     let rate = drainRate
-    budget = min(budget + rate * (now - lastRefill).inSeconds, rate * Self.burst.inSeconds)
+    budget = min(budget + rate * (now - lastRefill).inSeconds, rate * Self.burst)
     lastRefill = now
   }
 
@@ -118,6 +125,7 @@ struct Pacer {
 
     var first: Item? { head < items.count ? items[head] : nil }
     var count: Int { items.count - head }
+    var isEmpty: Bool { head == items.count }
 
     mutating func append(_ item: Item) {
       items.append(item)

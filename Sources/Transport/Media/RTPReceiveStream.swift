@@ -27,38 +27,39 @@ package struct SharedPacket: Sendable {
 /// What becomes of a stream's packets.
 package enum ReceiveMode: Sendable { case frames, packets }
 
-/// One source of a received stream (RFC 3550: one SSRC): counts, asks again, and puts frames together.
-struct RTPReceiveStream {
+/// One source of a received stream (RFC 3550: one SSRC): counts, asks again, and puts frames together. A class, so that a packet
+/// is handled in place.
+final class RTPReceiveStream {
   /// How far ahead of the highest received sequence number a retransmitted packet may be; packets further ahead are invalid.
   private static let furthestRecovered: Int64 = 64
   /// Asked for if the first packet that comes does not begin a frame.
   private static let packetsBeforeFirst: Int64 = 3
   let receiver: ReceiverID
-  private(set) var parameters: StreamParameters
+  @exclusivity(unchecked) private(set) var parameters: StreamParameters
   let layer: Int
   let mode: ReceiveMode
-  private(set) var statistics: ReceptionStatistics
-  private(set) var nack = NackGenerator()
-  private(set) var keyFrameWish: KeyFrameRequester
-  private(set) var clock: StreamClock
-  private(set) var blocks = FrameBufferPool()
-  private(set) var frames = 0
-  private(set) var keyFrames = 0
+  @exclusivity(unchecked) private(set) var statistics: ReceptionStatistics
+  @exclusivity(unchecked) private(set) var nack = NackGenerator()
+  @exclusivity(unchecked) private(set) var keyFrameWish: KeyFrameRequester
+  @exclusivity(unchecked) private(set) var clock: StreamClock
+  @exclusivity(unchecked) private(set) var blocks = FrameBufferPool()
+  @exclusivity(unchecked) private(set) var frames = 0
+  @exclusivity(unchecked) private(set) var keyFrames = 0
   /// Packets that were lost and have come as copies in later ones (RFC 2198).
-  private(set) var takenFromCopies = 0
-  private var sequence = ExtendedSequence()
-  private var seen = ReceivedSet()
-  private var highest: Int64?
-  private var firstArrival: Tick?
+  @exclusivity(unchecked) private(set) var takenFromCopies = 0
+  @exclusivity(unchecked) private var sequence = ExtendedSequence()
+  @exclusivity(unchecked) private var seen = ReceivedSet()
+  @exclusivity(unchecked) private var highest: Int64?
+  @exclusivity(unchecked) private var firstArrival: Tick?
   /// Only where pictures are put together here.
-  private var assembler: FrameAssembler?
+  @exclusivity(unchecked) private var assembler: FrameAssembler?
 
   var encoding: StreamParameters.Encoding { parameters.encodings[layer] }
   /// Whether packets name their stream by header extensions, because signalling did not announce an SSRC.
   let isNamedByPackets: Bool
   private var asksAgain: Bool { parameters.rtxPayloadType != nil && encoding.rtxSSRC != nil }
 
-  init(receiver: ReceiverID, parameters: StreamParameters, layer: Int, mode: ReceiveMode) {
+  convenience init(receiver: ReceiverID, parameters: StreamParameters, layer: Int, mode: ReceiveMode) {
     self.init(
       receiver: receiver, parameters: parameters, layer: layer, mode: mode,
       isNamedByPackets: parameters.encodings[layer].ssrc == 0)
@@ -78,27 +79,26 @@ struct RTPReceiveStream {
     if mode == .frames, !parameters.codec.isAudio { assembler = FrameAssembler() }
   }
 
-  /// Sets the SSRC of the layer or of its retransmissions. If the layer had another SSRC before, the stream starts again.
-  mutating func setSource(_ ssrc: UInt32, isRetransmission: Bool) {
-    var parameters = parameters
+  /// Sets the SSRC of the layer or of its retransmissions.
+  /// - Returns: the stream with that SSRC: this one, or a new one if the layer had another SSRC before.
+  func with(source ssrc: UInt32, isRetransmission: Bool) -> RTPReceiveStream {
     if isRetransmission {
       parameters.encodings[layer].rtxSSRC = ssrc
-      self.parameters = parameters
-      return
+      return self
     }
-    let isNew = parameters.encodings[layer].ssrc == 0
+    guard encoding.ssrc == 0 else {
+      var parameters = parameters
+      parameters.encodings[layer].ssrc = ssrc
+      return RTPReceiveStream(
+        receiver: receiver, parameters: parameters, layer: layer, mode: mode, isNamedByPackets: true)
+    }
     parameters.encodings[layer].ssrc = ssrc
-    if isNew { self.parameters = parameters } else { self = RTPReceiveStream(replacing: self, parameters) }
-  }
-
-  private init(replacing old: RTPReceiveStream, _ parameters: StreamParameters) {
-    self.init(
-      receiver: old.receiver, parameters: parameters, layer: old.layer, mode: old.mode, isNamedByPackets: true)
+    return self
   }
 
   /// Takes a packet of the stream itself, or one recovered from its retransmission stream.
   /// - Returns: the packet, unless it has been seen.
-  mutating func receive(
+  func receive(
     _ datagram: Bytes, _ packet: RTPPacket, _ extensions: HeaderExtensions, sequence number: UInt16,
     payloadRange: Range<Int>, isRecovered: Bool, at now: Tick
   ) -> SharedPacket? {
@@ -127,30 +127,30 @@ struct RTPReceiveStream {
     return shared
   }
 
-  mutating func copyTaken() { takenFromCopies += 1 }
+  func copyTaken() { takenFromCopies += 1 }
 
-  mutating func senderReported(_ report: SenderReport, at now: Tick) {
+  func senderReported(_ report: SenderReport, at now: Tick) {
     statistics.senderReported(report, at: now)
     clock.reported(ntp: report.ntp, timestamp: report.rtpTimestamp)
   }
 
-  mutating func block(at now: Tick) -> ReportBlock { statistics.block(source: encoding.ssrc, at: now) }
+  func block(at now: Tick) -> ReportBlock { statistics.block(source: encoding.ssrc, at: now) }
 
-  mutating func collectNacks(into sequences: inout [UInt16], roundTrip: Duration?, at now: Tick) {
+  func collectNacks(into sequences: inout [UInt16], roundTrip: Duration?, at now: Tick) {
     nack.collect(into: &sequences, roundTrip: roundTrip, at: now)
   }
 
   // MARK: Frames
 
   /// Takes a packet of pictures; whole frames are handed to `body`, in decoding order.
-  mutating func assemble(_ shared: SharedPacket, _ remote: ClockMap, at now: Tick, _ body: (EncodedFrame) -> Void) {
+  func assemble(_ shared: SharedPacket, _ remote: ClockMap, at now: Tick, _ body: (EncodedFrame) -> Void) {
     guard let packet = VideoPacket(shared, codec: parameters.codec, at: now) else { return }
     assembler?.insert(packet)
     drain(remote, at: now, body)
   }
 
   /// Hands complete frames to `body`. Also called when only time has passed, because a frame may have waited long enough for a gap.
-  mutating func drain(_ remote: ClockMap, at now: Tick, _ body: (EncodedFrame) -> Void) {
+  func drain(_ remote: ClockMap, at now: Tick, _ body: (EncodedFrame) -> Void) {
     assembler?.patience = nack.patienceOfFrames
     while let range = assembler?.nextFrame(at: now), let frame = frame(range, remote) {
       assembler?.consume(range)
@@ -164,7 +164,7 @@ struct RTPReceiveStream {
     }
   }
 
-  private mutating func frame(_ range: FrameAssembler.Frame, _ remote: ClockMap) -> EncodedFrame? {
+  private func frame(_ range: FrameAssembler.Frame, _ remote: ClockMap) -> EncodedFrame? {
     guard let assembler, let first = assembler.packet(range.lowerBound) else { return nil }
     var (size, layers) = (0, 0)
     var arrived = first.arrived
@@ -187,7 +187,7 @@ struct RTPReceiveStream {
   }
 
   /// Sound goes on at once: the play-out buffer above puts it in order.
-  mutating func sound(_ shared: SharedPacket, _ remote: ClockMap, at now: Tick) -> EncodedFrame? {
+  func sound(_ shared: SharedPacket, _ remote: ClockMap, at now: Tick) -> EncodedFrame? {
     let payload = shared.datagram.readable.part(shared.payloadRange)
     guard !payload.isEmpty else { return nil }
     frames += 1
@@ -228,10 +228,10 @@ struct RTPReceiveStream {
   var knowsSource: Bool { encoding.ssrc != 0 }
 
   /// Does nothing for an unknown source: what it sends first is a key frame.
-  mutating func wantKeyFrame() { if !parameters.codec.isAudio, knowsSource { keyFrameWish.want() } }
+  func wantKeyFrame() { if !parameters.codec.isAudio, knowsSource { keyFrameWish.want() } }
 
   /// Should a key frame be asked for now?
-  mutating func takeKeyFrameRequest(at now: Tick) -> Bool {
+  func takeKeyFrameRequest(at now: Tick) -> Bool {
     guard let due = keyFrameDeadline, now >= due else { return false }
     keyFrameWish.requested(at: now)
     return true

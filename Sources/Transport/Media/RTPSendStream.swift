@@ -1,40 +1,42 @@
 import KoineBase
 import KoineRTP
 
-/// One outgoing source: its numbers, its history, its reports.
-struct RTPSendStream {
+/// One outgoing source: its numbers, its history, its reports. A class, so that a packet is handled in place.
+final class RTPSendStream {
   let parameters: StreamParameters
   let layer: Int
-  private(set) var nextSequence: UInt16
-  private var nextRTXSequence: UInt16
-  private var history: PacketHistory
-  private(set) var packets = 0
+  @exclusivity(unchecked) private(set) var nextSequence: UInt16
+  @exclusivity(unchecked) private var nextRTXSequence: UInt16
+  @exclusivity(unchecked) private var history: PacketHistory
+  @exclusivity(unchecked) private(set) var packets = 0
   /// Of payloads.
-  private(set) var octets = 0
+  @exclusivity(unchecked) private(set) var octets = 0
   /// Of the packet last stored.
-  private var lastTimestamp: UInt32 = 0
-  private var newestStored: UInt16?
+  @exclusivity(unchecked) private var lastTimestamp: UInt32 = 0
+  @exclusivity(unchecked) private var newestStored: UInt16?
   /// Packets before it are of no use any more.
-  private var firstUseful: UInt16?
-  private(set) var retransmitted = 0
-  private(set) var retransmittedOctets = 0
+  @exclusivity(unchecked) private var firstUseful: UInt16?
+  @exclusivity(unchecked) private(set) var retransmitted = 0
+  @exclusivity(unchecked) private(set) var retransmittedOctets = 0
   /// Of headers.
-  private(set) var headerOctets = 0
+  @exclusivity(unchecked) private(set) var headerOctets = 0
   /// How long all packets together have waited in the pacer.
-  private(set) var waited = Duration.zero
-  private(set) var nacksReceived = 0
+  @exclusivity(unchecked) private(set) var waited = Duration.zero
+  @exclusivity(unchecked) private(set) var nacksReceived = 0
   /// As the other side last reported, 0...1.
-  private(set) var reportedLoss = 0.0
-  private(set) var reportedLost = 0
+  @exclusivity(unchecked) private(set) var reportedLoss = 0.0
+  @exclusivity(unchecked) private(set) var reportedLost = 0
   /// In milliseconds.
-  private(set) var reportedJitter = 0.0
-  private(set) var roundTrip: Duration?
+  @exclusivity(unchecked) private(set) var reportedJitter = 0.0
+  @exclusivity(unchecked) private(set) var roundTrip: Duration?
   /// For sender reports: a capture time and the timestamp that belongs to it.
-  private(set) var anchor: (captured: Tick, timestamp: UInt32)?
+  @exclusivity(unchecked) private(set) var anchor: (captured: Tick, timestamp: UInt32)?
   /// Whether a sender report has gone out: the first one is urgent, sound and pictures are in step only after it.
-  private(set) var hasReported = false
+  @exclusivity(unchecked) private(set) var hasReported = false
   /// How many further packets of each kind name their stream by header extensions.
-  private var unnamed = (original: Self.namedPackets, retransmission: Self.namedPackets)
+  @exclusivity(unchecked) private var unnamed = (
+    original: RTPSendStream.namedPackets, retransmission: RTPSendStream.namedPackets
+  )
 
   private static let namedPackets = 16
   private static let attempts: UInt8 = 24
@@ -54,7 +56,7 @@ struct RTPSendStream {
   }
 
   /// Numbers a packet of this end's own and stores it until it has been sent, and after.
-  mutating func store(
+  func store(
     _ payload: Bytes, timestamp: UInt32, marker: Bool, extensions: StoredExtensions, pool: inout BytesPool,
     at now: Tick
   ) -> UInt16 {
@@ -68,7 +70,7 @@ struct RTPSendStream {
   }
 
   /// Stores a packet under a number that the caller keeps continuous.
-  mutating func store(_ packet: consuming StoredPacket, pool: inout BytesPool) {
+  func store(_ packet: consuming StoredPacket, pool: inout BytesPool) {
     lastTimestamp = packet.timestamp
     if let newest = newestStored, Int16(bitPattern: packet.sequence &- newest) < 0 {
       history.store(packet, pool: &pool)  // late
@@ -79,14 +81,14 @@ struct RTPSendStream {
     history.store(packet, pool: &pool)
   }
 
-  mutating func anchorReports(captured: Tick, timestamp: UInt32) { anchor = (captured, timestamp) }
+  func anchorReports(captured: Tick, timestamp: UInt32) { anchor = (captured, timestamp) }
 
   /// With the next packet a key frame begins that takes the place of all before: those are not sent again.
-  mutating func beginAnew() { firstUseful = newestStored.map { $0 &+ 1 } }
+  func beginAnew() { firstUseful = newestStored.map { $0 &+ 1 } }
 
   func packet(_ sequence: UInt16) -> StoredPacket? { history[sequence] }
 
-  mutating func sent(
+  func sent(
     _ sequence: UInt16, bytes: Int, headerBytes: Int, isRetransmission: Bool, queuedAt: Tick, at now: Tick
   ) {
     history.markSent(sequence, at: now)
@@ -109,7 +111,7 @@ struct RTPSendStream {
   }
 
   /// - Returns: nil where the stream has no retransmissions (RFC 4588).
-  mutating func retransmissionHeader(of packet: StoredPacket) -> RTPHeader? {
+  func retransmissionHeader(of packet: StoredPacket) -> RTPHeader? {
     guard let type = parameters.rtxPayloadType, let ssrc = encoding.rtxSSRC else { return nil }
     defer { nextRTXSequence &+= 1 }
     return RTPHeader(
@@ -154,7 +156,7 @@ struct RTPSendStream {
   }
 
   /// Of a packet that carries nothing but padding.
-  mutating func paddingHeader() -> RTPHeader? {
+  func paddingHeader() -> RTPHeader? {
     guard let type = parameters.rtxPayloadType, let ssrc = encoding.rtxSSRC else { return nil }
     defer { nextRTXSequence &+= 1 }
     return RTPHeader(payloadType: type, sequence: nextRTXSequence, timestamp: lastTimestamp, ssrc: ssrc)
@@ -162,7 +164,7 @@ struct RTPSendStream {
 
   /// Lets the first packets say which stream and layer they are of (RFC 8843, 9.2; RFC 8852), so that receivers that do not
   /// know the sources can tell.
-  mutating func name(_ extensions: inout HeaderExtensions, isRetransmission: Bool) {
+  func name(_ extensions: inout HeaderExtensions, isRetransmission: Bool) {
     let left = isRetransmission ? unnamed.retransmission : unnamed.original
     guard left > 0 else { return }
     if isRetransmission { unnamed.retransmission -= 1 } else { unnamed.original -= 1 }
@@ -173,7 +175,7 @@ struct RTPSendStream {
   // MARK: Feedback
 
   /// Those of the wanted packets that are still known and were not sent within the last `pause`.
-  mutating func wanted(
+  func wanted(
     _ sequences: [UInt16], pause: Duration, at now: Tick, _ body: (UInt16, _ size: Int, _ isRepeated: Bool) -> Void
   ) {
     nacksReceived += sequences.count
@@ -187,7 +189,7 @@ struct RTPSendStream {
     }
   }
 
-  mutating func report(at now: Tick) -> SenderReport? {
+  func report(at now: Tick) -> SenderReport? {
     guard packets > 0, let anchor else { return nil }
     let elapsed = (now - anchor.captured).nanoseconds
     let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
@@ -201,7 +203,7 @@ struct RTPSendStream {
   }
 
   /// - Returns: the round trip time, if the block allows to tell (RFC 3550, 6.4.1).
-  mutating func reported(_ block: ReportBlock, at now: Tick) -> Duration? {
+  func reported(_ block: ReportBlock, at now: Tick) -> Duration? {
     reportedLoss = Double(block.fractionLost) / 256
     reportedLost = max(Int(block.cumulativeLost), 0)  // below zero where packets came twice
     reportedJitter = Double(block.jitter) * 1_000 / Double(parameters.codec.clockRate)

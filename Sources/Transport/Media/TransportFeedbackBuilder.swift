@@ -2,12 +2,21 @@ import KoineBase
 import KoineRTP
 
 /// The receiving end of transport-wide congestion control: notes when each packet of the connection came, and reports it
-/// every 50 ms (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+/// (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+///
+/// A client reports 50 ms after the first packet that has not been reported. A server has many peers, and no timer of its own for each
+/// of them: its report leaves with the first packet that comes 30 ms after that one (50 ms if there are many), and after 70 ms at the
+/// latest.
 ///
 /// A packet that came after its neighbours had been reported is reported with them once more, so that the sender does not
 /// take reordering for loss.
 struct TransportFeedbackBuilder {
   private static let interval = Duration.milliseconds(50)
+  /// Of a server: how long a report waits for a packet, and how much longer it waits at first if there are `many`.
+  private static let shortest = Duration.milliseconds(30)
+  private static let longest = Duration.milliseconds(70)
+  private static let many: Int64 = 8
+  private static let pause = Duration.milliseconds(20)
   /// A packet this far behind the newest is not reported any more.
   private static let window: Int64 = 512
   private static let size: Int64 = 2048
@@ -21,6 +30,12 @@ struct TransportFeedbackBuilder {
   private var sequence = ExtendedSequence()
   private var reports: UInt8 = 0
   private(set) var deadline: Tick?
+  /// From then on the next packet takes the report along.
+  private var worthwhile = Tick.zero
+  private let waitsForPackets: Bool
+
+  /// - Parameter waitsForPackets: whether the other ends are many, as a server's are.
+  init(waitsForPackets: Bool) { self.waitsForPackets = waitsForPackets }
 
   mutating func received(_ number: UInt16, at now: Tick) {
     let full = sequence.extend(number)
@@ -39,12 +54,21 @@ struct TransportFeedbackBuilder {
     }
     arrivals[index(full)] = now.nanoseconds
     next = min(next, full)
-    deadline = deadline ?? now + Self.interval
+    guard deadline == nil else { return }
+    deadline = now + (waitsForPackets ? Self.longest : Self.interval)
+    worthwhile = now + (waitsForPackets ? Self.shortest : Self.interval)
   }
 
-  /// The next report, once it is due; there may be another right behind it.
+  /// - Parameter isAwake: a packet has just come.
+  func isDue(at now: Tick, isAwake: Bool) -> Bool {
+    guard let deadline else { return false }
+    guard isAwake else { return now >= deadline }
+    return now >= (waitsForPackets && highest - next >= Self.many ? worthwhile + Self.pause : worthwhile)
+  }
+
+  /// The next report, if there is anything to report; there may be another right behind it.
   mutating func feedback(sender: UInt32, media: UInt32, at now: Tick) -> TransportFeedback? {
-    guard let due = deadline, now >= due else { return nil }
+    guard deadline != nil else { return nil }
     next = max(next, highest - Self.size / 2)
     guard let first = (next...highest).first(where: { arrivals[index($0)] != Self.missing }) else {
       deadline = nil

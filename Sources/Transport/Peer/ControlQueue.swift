@@ -12,11 +12,12 @@ final class ControlQueue {
   let localSSRC: UInt32
   /// RFC 7022: the same for all sources of this end, and random.
   private let canonicalName: String
-  private var packets: [RTCP] = []
-  /// nil until there are keys.
-  private(set) var reportDue: Tick?
-  private(set) var roundTrip: Duration?
-  private(set) var dropped = 0
+  @exclusivity(unchecked) private var packets: [RTCP] = []
+  /// nil until there are keys, and while there is no stream to report on.
+  @exclusivity(unchecked) private(set) var reportDue: Tick?
+  @exclusivity(unchecked) private var hasKeys = false
+  @exclusivity(unchecked) private(set) var roundTrip: Duration?
+  @exclusivity(unchecked) private(set) var dropped = 0
 
   init(random: inout SeededRandom) {
     localSSRC = UInt32.random(in: 1 ... .max, using: &random)
@@ -26,20 +27,30 @@ final class ControlQueue {
   func append(_ packet: RTCP) { packets.append(packet) }
 
   /// There are keys: reports begin.
-  func start(at now: Tick) { reportDue = now + .milliseconds(50) }
+  func start(at now: Tick) {
+    hasKeys = true
+    reportDue = now + .milliseconds(50)
+  }
+
+  /// A packet of a stream has been sent or received: if reports have paused, they go on.
+  func streamIsActive(at now: Tick) {
+    if reportDue == nil, hasKeys { reportDue = now + .milliseconds(50) }
+  }
 
   /// Lets the next report go out earlier.
   func hastenReport(at now: Tick) {
-    if reportDue != nil { reportDue = reportDue.sooner(now + .milliseconds(20)) }
+    if hasKeys { reportDue = reportDue.sooner(now + .milliseconds(20)) }
   }
 
   func measured(roundTrip sample: Duration) { roundTrip = roundTrip.map { ($0 * 7 + sample) / 8 } ?? sample }
 
-  /// RFC 3550, 6.1: the reports of this second, each in its place in a compound packet.
+  /// RFC 3550, 6.1: the reports of this second, each in its place in a compound packet. Without a stream there is nothing to report,
+  /// and reports pause until there is one: a participant without camera and microphone costs no packets.
   /// - Parameters:
   ///   - senders: of the streams that are sent.
   ///   - blocks: on the streams that are received.
   func addReports(_ senders: [SenderReport], _ blocks: [ReportBlock], at now: Tick) {
+    guard !senders.isEmpty || !blocks.isEmpty else { return reportDue = nil }
     var rest = blocks[...]
     var speaker: UInt32?
     for var report in senders {
@@ -54,7 +65,8 @@ final class ControlQueue {
       speaker = speaker ?? localSSRC
     }
     packets.append(.sourceDescription([SourceDescription(source: speaker ?? localSSRC, canonicalName: canonicalName)]))
-    reportDue = now + (roundTrip == nil ? Self.firstReportInterval : Self.reportInterval)
+    reportDue =
+      roundTrip == nil ? now + Self.firstReportInterval : (now + Self.reportInterval).roundedUp(to: .sharedTurn)
   }
 
   /// Nothing is sent any more but the end of these sources.
@@ -103,20 +115,21 @@ struct PlaintextTrace {
 
 /// Events that wait to be polled; keeps its memory.
 final class EventQueue {
-  private var items: [PeerEvent] = []
-  private var head = 0
+  @exclusivity(unchecked) private var items: [PeerEvent?] = []
+  @exclusivity(unchecked) private var head = 0
+
+  var isEmpty: Bool { head == items.count }
 
   func append(_ event: PeerEvent) { items.append(event) }
 
   func popFirst() -> PeerEvent? {
-    guard head < items.count else {
-      if head > 0 {
-        items.removeAll(keepingCapacity: true)
-        head = 0
-      }
-      return nil
+    guard head < items.count else { return nil }
+    let event = items[head].take()
+    head += 1
+    if head == items.count {
+      items.removeAll(keepingCapacity: true)
+      head = 0
     }
-    defer { head += 1 }
-    return items[head]
+    return event
   }
 }

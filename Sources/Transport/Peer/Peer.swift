@@ -6,6 +6,9 @@ package import KoineRTP
 /// Sans-IO with a single owner: no clock, socket, lock or thread inside. After each call that takes a time, drain
 /// `poll(into:at:)` and `pollEvent()`, then call `handleTimeout(at:)` no later than `deadline`. Time never goes backwards.
 ///
+/// All calls are the owner's, one after the other, and no access to a variable lasts while another one to it begins. So the run-time
+/// check of that (`exclusivity`) is left out here and in the parts: it was a quarter of a packet's instructions.
+///
 /// Its parts have their own state: `ICEAgent` the path, `DTLSEndpoint` and `SRTPSession` the keys, `PeerSender` and `PeerReceiver` the
 /// streams, `ControlQueue` the RTCP.
 ///
@@ -15,27 +18,27 @@ package import KoineRTP
 package final class Peer {
   package private(set) var configuration: PeerConfiguration
   package let localCredentials: ICECredentials
-  private var ice: ICEAgent
+  private let ice: ICEAgent
   private let dtls: DTLSEndpoint
-  private var srtp: SRTPSession?
-  private var random: SeededRandom
+  @exclusivity(unchecked) private var srtp: SRTPSession?
+  @exclusivity(unchecked) private var random: SeededRandom
   private let events = EventQueue()
   private let control: ControlQueue
   private let sender: PeerSender
   private let receiver: PeerReceiver
-  private var activity: RemoteActivity
+  @exclusivity(unchecked) private var activity: RemoteActivity
   private let trace: PlaintextTrace
-  private var nextID = 1
-  private var dropped = 0
+  @exclusivity(unchecked) private var nextID = 1
+  @exclusivity(unchecked) private var dropped = 0
   /// The payload type under which Koine's own peers receive redundant audio (RFC 2198).
   private static let redPayloadType: UInt8 = 113
   /// The payload type under which the other end receives redundant audio; nil if it receives none, or is described by SDP.
   package private(set) var remoteRedPayloadType: UInt8?
-  private var localAddresses: [TransportAddress] = []
+  @exclusivity(unchecked) private var localAddresses: [TransportAddress] = []
   /// Media that arrived before the keys: the other end may have the keys a little earlier.
-  private var earlyMedia: [Bytes] = []
-  private var isClosing = false
-  private var isOver = false
+  @exclusivity(unchecked) private var earlyMedia: [Bytes] = []
+  @exclusivity(unchecked) private var isClosing = false
+  @exclusivity(unchecked) private var isOver = false
 
   private static let earlyMediaLimit = 64
 
@@ -49,7 +52,8 @@ package final class Peer {
     control = ControlQueue(random: &self.random)
     trace = PlaintextTrace(configuration.tracesPlaintext)
     sender = PeerSender(configuration, events: events, control: control, trace: trace, now: now)
-    receiver = PeerReceiver(extensions: configuration.extensions, events: events, control: control)
+    receiver = PeerReceiver(
+      extensions: configuration.extensions, isServer: configuration.ice == .lite, events: events, control: control)
     activity = RemoteActivity(now: now)
   }
 
@@ -154,6 +158,7 @@ package final class Peer {
       } else if handleMedia(datagram, at: now) {
         heard(at: now)
         ice.used(from: source, to: destination, at: now)
+        receiver.collectArrivals(at: now, isAwake: true)
       }
     default: dropped += 1
     }
@@ -230,6 +235,7 @@ package final class Peer {
   }
 
   package func pollEvent() -> PeerEvent? { events.popFirst() }
+  package var hasEvents: Bool { !events.isEmpty }
 
   // MARK: The end
 
@@ -264,6 +270,7 @@ package final class Peer {
       case .failed: fail("no path to the other end was found")
       }
     }
+    if srtp != nil, dtls.isConnected { return }
     switch dtls.state {
     case .connected(let keys) where srtp == nil: startSRTP(with: keys, at: now)
     case .failed(let error): fail("the handshake failed: \(error)")

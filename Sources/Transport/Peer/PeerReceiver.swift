@@ -10,20 +10,22 @@ final class PeerReceiver {
   }
 
   /// Changes when negotiation does.
-  var extensions: HeaderExtensionMap
+  @exclusivity(unchecked) var extensions: HeaderExtensionMap
   private let events: EventQueue
   private let control: ControlQueue
-  private var streams: [RTPReceiveStream] = []
-  private var routes: [UInt32: Route] = [:]
-  private var arrivals = TransportFeedbackBuilder()
-  private var remoteClock = ClockMap()
+  @exclusivity(unchecked) private var streams: [RTPReceiveStream] = []
+  @exclusivity(unchecked) private var routes: [UInt32: Route] = [:]
+  @exclusivity(unchecked) private var arrivals: TransportFeedbackBuilder
+  @exclusivity(unchecked) private var remoteClock = ClockMap()
   /// No later than the deadline of any stream.
-  private(set) var feedbackDeadline: Tick?
-  private var wantedSequences: [UInt16] = []
-  private(set) var dropped = 0
+  @exclusivity(unchecked) private(set) var feedbackDeadline: Tick?
+  @exclusivity(unchecked) private var wantedSequences: [UInt16] = []
+  @exclusivity(unchecked) private(set) var dropped = 0
 
-  init(extensions: HeaderExtensionMap, events: EventQueue, control: ControlQueue) {
+  /// - Parameter isServer: whether this end has many peers.
+  init(extensions: HeaderExtensionMap, isServer: Bool, events: EventQueue, control: ControlQueue) {
     (self.extensions, self.events, self.control) = (extensions, events, control)
+    arrivals = TransportFeedbackBuilder(waitsForPackets: isServer)
   }
 
   func add(_ parameters: StreamParameters, mode: ReceiveMode, as id: ReceiverID) {
@@ -77,6 +79,7 @@ final class PeerReceiver {
         datagram, packet, extensions, sequence: sequence, payloadRange: range, isRecovered: route.isRetransmission,
         at: now)
     else { return }
+    control.streamIsActive(at: now)
     hand(shared, of: route.stream, at: now)
     feedbackDeadline = feedbackDeadline.sooner(streams[route.stream].deadline)
   }
@@ -102,6 +105,7 @@ final class PeerReceiver {
           payloadRange: block.payload, isRecovered: isCopy, at: now)
       else { return }
       if isCopy { streams[stream].copyTaken() }
+      control.streamIsActive(at: now)
       hand(shared, of: stream, at: now)
     }
     feedbackDeadline = feedbackDeadline.sooner(streams[stream].deadline)
@@ -176,7 +180,7 @@ final class PeerReceiver {
     else { return nil }
     let old = isRetransmission ? streams[stream].encoding.rtxSSRC : streams[stream].encoding.ssrc
     if let old { routes[old] = nil }
-    streams[stream].setSource(packet.ssrc, isRetransmission: isRetransmission)
+    streams[stream] = streams[stream].with(source: packet.ssrc, isRetransmission: isRetransmission)
     let route = Route(stream: stream, isRetransmission: isRetransmission)
     routes[packet.ssrc] = route
     return route
@@ -204,9 +208,11 @@ final class PeerReceiver {
   }
 
   /// Tells the other end when its packets have arrived (transport-wide congestion control).
-  func collectArrivals(at now: Tick) {
-    while let feedback = arrivals.feedback(sender: control.localSSRC, media: streams.first?.encoding.ssrc ?? 0, at: now)
-    {
+  /// - Parameter isAwake: a packet has just come, so that feedback costs no turn of its own.
+  func collectArrivals(at now: Tick, isAwake: Bool = false) {
+    guard arrivals.isDue(at: now, isAwake: isAwake) else { return }
+    let media = streams.first?.encoding.ssrc ?? 0
+    while let feedback = arrivals.feedback(sender: control.localSSRC, media: media, at: now) {
       control.append(.transportFeedback(feedback))
     }
   }

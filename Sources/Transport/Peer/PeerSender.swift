@@ -6,21 +6,21 @@ final class PeerSender {
   private static let paddingLength = 255
 
   /// Changes when negotiation does.
-  var extensions: HeaderExtensionMap
+  @exclusivity(unchecked) var extensions: HeaderExtensionMap
   private let namesStreams: Bool
   private let events: EventQueue
   private let control: ControlQueue
   private let trace: PlaintextTrace
-  private var streams: [Int: OutgoingStream] = [:]
-  private var sources: [UInt32: (stream: Int, layer: Int)] = [:]
-  private var pacer: Pacer
-  private var rate: SendRate
-  private var pool = BytesPool(capacity: 1_400, limit: 512)
-  private var lastFullIntra: [UInt32: UInt8] = [:]
-  private(set) var dropped = 0
+  @exclusivity(unchecked) private var streams: [Int: OutgoingStream] = [:]
+  @exclusivity(unchecked) private var sources: [UInt32: (stream: Int, layer: Int)] = [:]
+  @exclusivity(unchecked) private var pacer: Pacer
+  @exclusivity(unchecked) private var rate: SendRate
+  @exclusivity(unchecked) private var pool = BytesPool(capacity: 1_400, limit: 512)
+  @exclusivity(unchecked) private var lastFullIntra: [UInt32: UInt8] = [:]
+  @exclusivity(unchecked) private(set) var dropped = 0
   /// For packets that are put together in pieces.
   private let scratch = Bytes(capacity: 1_600)
-  private var payloads: [Bytes] = []
+  @exclusivity(unchecked) private var payloads: [Bytes] = []
 
   init(
     _ configuration: PeerConfiguration, events: EventQueue, control: ControlQueue, trace: PlaintextTrace, now: Tick
@@ -37,13 +37,13 @@ final class PeerSender {
   /// A published or forwarded stream: one source per layer. A class, so that a packet is handled in place.
   private final class OutgoingStream {
     let parameters: StreamParameters
-    var layers: [RTPSendStream]
-    var redundancy = AudioRedundancy()
-    var packetizers: [Packetizer]
+    @exclusivity(unchecked) var layers: [RTPSendStream]
+    @exclusivity(unchecked) var redundancy = AudioRedundancy()
+    @exclusivity(unchecked) var packetizers: [Packetizer]
     /// By layer.
-    var frames: [(all: Int, keys: Int, keysRequested: Int)]
+    @exclusivity(unchecked) var frames: [(all: Int, keys: Int, keysRequested: Int)]
     /// Frames were dropped because the peer was not connected yet.
-    var missedFrames = false
+    @exclusivity(unchecked) var missedFrames = false
 
     init(_ parameters: StreamParameters, random: inout SeededRandom) {
       self.parameters = parameters
@@ -221,6 +221,7 @@ final class PeerSender {
     stream.layers[item.layer].sent(
       item.sequence, bytes: payload.count, headerBytes: headerLength, isRetransmission: isRetransmission,
       queuedAt: item.queuedAt, at: now)
+    control.streamIsActive(at: now)
     return count
   }
 

@@ -28,9 +28,9 @@ package final class GCMTransform {
   // The run-time check of exclusive access costs 30 ns a packet. No access here calls out while it lasts.
   @exclusivity(unchecked) private var sent = ReplayWindows()
   @exclusivity(unchecked) private var received = ReplayWindows()
-  private var receivedReports = ReplayWindows()
+  @exclusivity(unchecked) private var receivedReports = ReplayWindows()
   /// The index of the last SRTCP packet per sending source; the first gets 1, as libsrtp counts.
-  private var reportIndexes: [UInt32: UInt32] = [:]
+  @exclusivity(unchecked) private var reportIndexes: [UInt32: UInt32] = [:]
 
   convenience init(_ keys: SRTPKeys) throws(SRTPError) {
     guard keys.profile.isAEAD, keys.areWellFormed else { throw .unsupportedKeys }

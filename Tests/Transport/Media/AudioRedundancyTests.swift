@@ -115,7 +115,7 @@ extension PeerPair {
   @Test func redundantCopiesEndAtAGap() throws {
     var random = SeededRandom(seed: 1)
     var pool = BytesPool(capacity: 1_400, limit: 8)
-    var stream = RTPSendStream(parameters: redundant, layer: 0, random: &random)
+    let stream = RTPSendStream(parameters: redundant, layer: 0, random: &random)
     let out = Bytes(capacity: 1_600)
     func stored(_ sequence: UInt16, size: Int = 10) -> StoredPacket {
       StoredPacket(

@@ -132,3 +132,50 @@ struct ProbeControlTests {
     }
   }
 }
+
+struct TransportFeedbackBuilderTests {
+  /// The times at which reports leave while packets come at the given times, all in milliseconds.
+  private func reports(ofPacketsAt times: [Int], toServer isServer: Bool = true) -> [Int] {
+    var builder = TransportFeedbackBuilder(waitsForPackets: isServer)
+    var reports: [Int] = []
+    for time in 0..<1_000 {
+      for (number, _) in times.enumerated().filter({ $0.element == time }) {
+        builder.received(UInt16(number), at: tick(time))
+        if builder.isDue(at: tick(time), isAwake: true) { reports += report(&builder, at: time) }
+      }
+      if builder.isDue(at: tick(time), isAwake: false) { reports += report(&builder, at: time) }
+      if let deadline = builder.deadline { #expect(deadline > tick(time)) }
+    }
+    return reports
+  }
+
+  private func report(_ builder: inout TransportFeedbackBuilder, at time: Int) -> [Int] {
+    var reports: [Int] = []
+    while builder.feedback(sender: 1, media: 2, at: tick(time)) != nil { reports.append(time) }
+    return reports
+  }
+
+  @Test func reportLeavesWithALaterPacket() {
+    #expect(reports(ofPacketsAt: [10, 50, 90, 130, 170]) == [50, 130, 240])
+  }
+
+  @Test func reportOfALonePacketLeavesByItself() {
+    #expect(reports(ofPacketsAt: [10]) == [80])
+    #expect(reports(ofPacketsAt: [10], toServer: false) == [60])
+  }
+
+  @Test func clientReportsAfter50Milliseconds() {
+    #expect(reports(ofPacketsAt: [10, 50, 90, 130, 170], toServer: false) == [60, 140, 220])
+  }
+
+  @Test func denseStreamIsReportedTwentyTimesASecond() {
+    let times = reports(ofPacketsAt: (0..<900).map(\.self))
+    #expect((17...20).contains(times.count))
+  }
+
+  @Test func reportOfNothingIsNotMade() {
+    var builder = TransportFeedbackBuilder(waitsForPackets: true)
+    #expect(!builder.isDue(at: tick(500), isAwake: true))
+    #expect(builder.feedback(sender: 1, media: 2, at: tick(500)) == nil)
+  }
+}

@@ -10,7 +10,7 @@ import Testing
   private func frames(of packets: [(begins: Bool, layer: UInt8, bytes: [UInt8])]) throws -> [[UInt8]] {
     let parameters = StreamParameters(
       mid: "v", codec: .vp9, payloadType: 96, rtxPayloadType: nil, encodings: [.init(ssrc: 1)])
-    var stream = RTPReceiveStream(receiver: ReceiverID(value: 1), parameters: parameters, layer: 0, mode: .frames)
+    let stream = RTPReceiveStream(receiver: ReceiverID(value: 1), parameters: parameters, layer: 0, mode: .frames)
     var frames: [[UInt8]] = []
     for (number, packet) in packets.enumerated() {
       let isLast = number == packets.count - 1

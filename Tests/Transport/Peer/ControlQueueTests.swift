@@ -75,11 +75,45 @@ import Testing
 
   @Test func reportsAreFrequentUntilTheRoundTripIsKnown() {
     let queue = queue()
-    queue.addReports([], [], at: now)
+    queue.addReports([], [block(7)], at: now)
     #expect(queue.reportDue == now + .milliseconds(200))
     queue.measured(roundTrip: .milliseconds(10))
-    queue.addReports([], [], at: now)
+    queue.addReports([], [block(7)], at: now)
     #expect(queue.reportDue == now + .seconds(1))
+  }
+
+  @Test func reportsPauseWithoutStreamsAndGoOnWithThem() throws {
+    let queue = queue()
+    queue.streamIsActive(at: now)
+    #expect(queue.reportDue == nil, "there are no keys yet")
+    queue.start(at: now)
+    queue.addReports([], [], at: now + .milliseconds(50))
+    #expect(queue.reportDue == nil)
+    #expect(try next(queue) == nil)
+    queue.streamIsActive(at: now + .seconds(5))
+    #expect(queue.reportDue == now + .seconds(5) + .milliseconds(50))
+    queue.addReports([], [block(7)], at: now + .seconds(6))
+    queue.streamIsActive(at: now + .seconds(6))
+    #expect(queue.reportDue == now + .seconds(6) + .milliseconds(200))
+    #expect(try next(queue)?.isEmpty == false)
+  }
+
+  @Test func reportsOfManyPeersAreDueInTheSameTurns() {
+    var due: Set<Tick> = []
+    for peer in 0..<200 {
+      let queue = queue()
+      queue.measured(roundTrip: .milliseconds(10))
+      let now = now + .milliseconds(peer * 5)
+      queue.addReports([], [block(7)], at: now)
+      guard let next = queue.reportDue else {
+        Issue.record("no report is due")
+        continue
+      }
+      #expect(next >= now + .seconds(1))
+      #expect(next < now + .milliseconds(1_050))
+      due.insert(next)
+    }
+    #expect(due.count <= 21)
   }
 
   @Test func closingQueueSendsOnlyTheGoodbye() throws {
