@@ -24,13 +24,14 @@ struct ConformanceTests {
     }
   }
 
-  @Test(arguments: allStyles)
-  func briefScenariosPassInVirtualTime(first: String) async {
-    var suite = Suite(styles: Self.allStyles, environments: [.virtual()])
+  /// Every style once as the first and once as the second; `Scripts/check-conformance` plays all pairs.
+  @Test(arguments: zip(allStyles, allStyles.dropFirst() + allStyles.prefix(1)))
+  func briefScenariosPassInVirtualTime(first: String, second: String) async {
+    var suite = Suite(styles: [first, second], environments: [.virtual()])
     suite.scenarios.removeAll { !Self.brief.contains($0.id) }
-    let report = await suite.run(suite.cases.filter { $0.first == first })
+    let report = await suite.run(suite.cases.filter { $0.first == first && $0.second == second })
     check(report)
-    #expect(report.passes > 20)
+    #expect(report.passes >= 5)
   }
 
   /// Every style once as the first and once as the second, at different nodes; also when the home of the room dies.
@@ -75,6 +76,9 @@ struct ConformanceTests {
       styles: ["koine", "stage-strategy"],
       environments: [.virtual(network: try .init("loss=5%,delay=40ms,jitter=20ms"))])
     suite.scenarios.removeAll { !["join", "mute", "leave"].contains($0.id.prefix { $0 != "." }) }
-    check(await suite.run())
+    // Each style hears the other one, as the first and as the second.
+    let report = await suite.run(suite.cases.filter { $0.first != $0.second || $0.scenario.isAlone })
+    check(report)
+    #expect(report.passes > 0)
   }
 }

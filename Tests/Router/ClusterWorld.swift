@@ -61,7 +61,9 @@ final class ClusterWorld {
   let ledger: MemoryLedger
   private(set) var nodes: [String: Node] = [:]
   private(set) var people: [Person] = []
-  private var devices: [Device] = []
+  private var devices: [ClientID: Device] = [:]
+  /// By each connection that they have had; of two that came one after the other, each has its own id.
+  private var peopleByClient: [ClientID: Person] = [:]
   private var random: SeededRandom
   private var clients = 0
   private var starts = 0
@@ -141,6 +143,7 @@ final class ClusterWorld {
     guard let node = nodes[name] else { return }
     clients += 1
     (person.node, person.client) = (name, ClientID(clients))
+    peopleByClient[person.client] = person
     node.router.open(person.client, resumptionKey: person.name, at: now)
     var join = Join(
       room: person.room, participantID: person.name, name: person.name, description: person.description,
@@ -168,7 +171,7 @@ final class ClusterWorld {
   func device(_ identity: String, at node: String) -> Device {
     clients += 1
     let device = Device(identity, node: node, ClientID(clients))
-    devices.append(device)
+    devices[device.client] = device
     nodes[node]?.router.open(device.client, at: now)
     send(.register(Register(identity: identity)), from: device)
     return device
@@ -237,8 +240,9 @@ final class ClusterWorld {
   }
 
   private func deliver(_ message: ServerMessage, to client: ClientID, from node: Node) {
-    devices.first { $0.client == client && $0.node == node.record.id.name }?.messages.append(message)
-    guard let person = people.first(where: { $0.client == client && $0.node == node.record.id.name }) else { return }
+    if let device = devices[client], device.node == node.record.id.name { device.messages.append(message) }
+    guard let person = peopleByClient[client], person.client == client, person.node == node.record.id.name
+    else { return }
     person.messages.append(message)
     switch message {
     case .joined(let joined):
