@@ -42,6 +42,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private var addressFilter = SourceAddressFilter()
   private var idleMemory = IdleMemory()
   private let resumeGrace: Duration
+  private let connectTimeout: Duration
   private let nextConnection = Lock(0)
   /// In a cluster.
   let ownLedger: ServerLedger?
@@ -60,10 +61,16 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private var boundAddresses: [TransportAddress: SocketAddress] = [:]
   private var announcedAddresses: [SocketAddress: TransportAddress] = [:]
 
-  /// - Parameter resumeGrace: how long after a connection loss its client may resume.
-  init(_ configuration: ServerConfiguration, resumeGrace: Duration = RouterLimits().resumeGrace) {
+  /// - Parameters:
+  ///   - resumeGrace: how long after a connection loss its client may resume.
+  ///   - connectTimeout: how long a participant may take until its media path is connected.
+  init(
+    _ configuration: ServerConfiguration, resumeGrace: Duration = RouterLimits().resumeGrace,
+    connectTimeout: Duration = RouterLimits().connectTimeout
+  ) {
     self.configuration = configuration
     self.resumeGrace = resumeGrace
+    self.connectTimeout = connectTimeout
     logger = configuration.logger
     ownLedger = configuration.cluster.map { _ in ServerLedger() }
     // With a name, so that a pass of the server's own is checked by this key alone, and a token that names no key is not.
@@ -124,6 +131,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
     routerConfiguration.limits.apply(configuration.limits)
     routerConfiguration.limits.resumeGrace = resumeGrace
+    routerConfiguration.limits.connectTimeout = connectTimeout
     routerConfiguration.authorization = .fromVerdicts
     routerConfiguration.admission = configuration.admission
     apis?.hooks.apply(to: &routerConfiguration)

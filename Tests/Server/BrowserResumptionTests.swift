@@ -48,7 +48,9 @@ import Testing
     }
   }
 
-  private let host = RouterHost(ServerConfiguration(access: .open, logger: .silent))
+  /// The participants have no media path. Longer than any machine takes for a test: they stay, also while they are lost.
+  private let host = RouterHost(
+    ServerConfiguration(access: .open, logger: .silent), resumeGrace: .seconds(3_600), connectTimeout: .seconds(3_600))
 
   /// - Returns: once all earlier messages have been handled.
   private func settle() async throws {

@@ -45,9 +45,10 @@ import Testing
     let logs = Logs()
     self.logs = logs
     let logger = Logger(label: "test") { _ in LogCollector(logs: logs) }
-    // Longer than any machine takes for a test: lost clients stay lost.
+    // Longer than any machine takes for a test: lost clients stay lost, and participants need no media path.
     host = RouterHost(
-      ServerConfiguration(access: .open, limits: limits, logger: logger), resumeGrace: .seconds(3_600))
+      ServerConfiguration(access: .open, limits: limits, logger: logger), resumeGrace: .seconds(3_600),
+      connectTimeout: .seconds(3_600))
     limiter = ConnectionLimiter(limits: limits)
   }
 
