@@ -88,5 +88,63 @@ import Testing
     withExtendedLifetime((ana, ben)) {}
   }
 
+  @Test(.room(as: "Ana")) func functionsWithAwaitReturnWhatCompletionHandlersGet() async throws {
+    let room = TestRoom.current
+    let (ana, ben) = (try await agent("Ana", in: room), try await agent("Ben", in: room))
+    var (incoming, call, answer): (IncomingRing?, AgentCall?, AgentCall?)
+    ben.handler = { ring, _ in incoming = ring }
+    let callee = ben.endpoint.identity
+    Task { call = try await ana.start(callees: [callee], setup: nil) }
+    await room.until { incoming != nil && call?.state == .ringing }
+    Task { answer = try await incoming?.accept(setup: nil) }
+    await room.until { call?.state == .connected && answer?.state == .connected }
+    Task { try await call?.setMuted(true) }
+    await room.until { answer?.others.first?.isMuted == true }
+    Task { try await answer?.hangUp() }
+    await room.until { call?.state == .ended && answer?.state == .ended }
+    withExtendedLifetime((ana, ben)) {}
+  }
+
+  @Test(.room(as: "Ana")) func videoWithAwaitThrowsWhatItsCompletionHandlerGets() async throws {
+    let room = TestRoom.current
+    let ana = try await agent("Ana", in: room)
+    var failure: (any Error)?
+    let video = RoomVideo(formats: [VideoFormat()])
+    Task { do { try await video.send(RoomFrame()) } catch { failure = error } }
+    await room.until { failure != nil }
+    #expect((failure as? Failure)?.code == .wrongState)
+    withExtendedLifetime(ana) {}
+  }
+
+  @Test(.room(as: "Ana")) func agentReportsCallsThatBeginAndEnd() async throws {
+    let room = TestRoom.current
+    let ana = try await agent("Ana", in: room)
+    var (changes, call): ([String], AgentCall?) = ([], nil)
+    ana.callsHandler = { calls, _ in changes.append("+\(calls.added.count) -\(calls.removed.count)") }
+    ana.start(room: "any", setup: nil) { made, _ in call = made }
+    await room.until { call?.state == .connected }
+    #expect(changes == ["+1 -0"])
+    call?.hangUp { _ in }
+    await room.until { call?.state == .ended }
+    #expect(changes == ["+1 -0", "+0 -1"])
+  }
+
+  @Test(.room(as: "Ana")) func rendererReportsItsFirstFrameWithTheSize() async throws {
+    let room = TestRoom.current
+    let ana = try await agent("Ana", in: room)
+    let device = try #require(ana.endpoint.world.machine.current(.camera))
+    let video = RoomVideo(camera: device)
+    let renderer = try RoomRenderer(video: video)
+    var sizes: [Int32] = []
+    renderer.frameHandler = { sizes.append($0.size.width) }
+    #expect(renderer.size == (0, 0))
+    let view = try renderer.makeView()
+    await room.until { !sizes.isEmpty }
+    #expect(sizes.count == 1)
+    #expect(sizes.allSatisfy { $0 > 0 })
+    renderer.dispose()
+    withExtendedLifetime(view) {}
+  }
+
   @Test func tokenThatIsNoneIsRefused() { #expect(throws: (any Error).self) { try RoomCredential(token: "none") } }
 }

@@ -12,6 +12,7 @@ final class AgentCall: RoomCall, @unchecked Sendable {
   /// Participants that have been the dominant speaker, the latest first.
   private(set) var speakers: [String] = []
   var agentHandler: ((SessionEvent, AgentCall) -> Void)?, inboxHandler: ((RoomInbox, AgentCall) -> Void)?
+  var didEnd: ((AgentCall) -> Void)?
   private let endpoint: Endpoint
   private var ring: Ring?, isOneToOne = false
   private var videos: [RoomVideo] = [], numbers: [Track.ID] = [], inboxes: [String: RoomInbox] = [:]
@@ -48,6 +49,7 @@ final class AgentCall: RoomCall, @unchecked Sendable {
     let event = event ?? .stateChanged(session?.state ?? .idle)
     super.receive(event)
     agentHandler?(event, self)
+    if hasNewState, new == .ended { didEnd?(self) }
   }
 
   override func receive(_ event: SessionEvent) {

@@ -5,7 +5,13 @@ import KoineBackends
 import KoineTokens
 
 /// What a user, a call or a channel begins with.
-final class CallSetup { var name = "", isMuted = false, videos: [RoomVideo] = [], channel: Int32 = 0 }
+final class CallSetup {
+  var name = "", isMuted = false, videos: [RoomVideo] = [], channel: Int32 = 0
+  var video: [RoomVideo]? {
+    get { videos }
+    set { videos = newValue ?? [] }
+  }
+}
 
 typealias RoomDone = ((any Error)?) -> Void
 
@@ -28,6 +34,7 @@ struct RoomCredential {
 final class RoomAgent: @unchecked Sendable {
   private(set) var endpoint: Endpoint!
   var handler: ((IncomingRing, RoomAgent) -> Void)?
+  var callsHandler: (((added: [AgentCall], removed: [AgentCall]), RoomAgent) -> Void)?
   private var token = "", ringing: [Ring.ID: IncomingRing] = [:]
 
   func register(
@@ -78,6 +85,8 @@ final class RoomAgent: @unchecked Sendable {
       let room = room ?? ring?.room ?? "call-" + UUID().uuidString.lowercased()
       let call = AgentCall(room, endpoint, token, isMuted: setup.isMuted)
       done(call, nil)
+      callsHandler?((added: [call], removed: []), self)
+      call.didEnd = { [self] call in callsHandler?((added: [], removed: [call]), self) }
       call.begin(callees, isOneToOne: callees.count == 1 || ring?.callees.count == 1, setup.videos)
     }
   }

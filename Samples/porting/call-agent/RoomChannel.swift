@@ -11,6 +11,20 @@ extension AgentCall {
   }
 }
 
+extension RoomTrack {
+  var number: Int32 { (call as? AgentCall)?.number(of: track.id) ?? 0 }
+  var isSent: Bool { call.participants[track.id.participant]?.sentTracks[track.id.track] != nil }
+}
+
+extension RoomParticipant {
+  var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
+  /// The videos that it sends; of one who has left, those that it sent.
+  var videos: [RoomTrack] {
+    let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }
+    return tracks.map { RoomTrack(call: call, track: $0) }
+  }
+}
+
 /// Sends bytes to all. In front of them are their kind (0: the app's, 1: the end), a number, and the time in
 /// milliseconds, as apps of the style have them.
 final class RoomChannel {

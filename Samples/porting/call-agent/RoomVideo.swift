@@ -3,7 +3,6 @@ import CoreVideo
 import Foundation
 import Koine
 import KoineBackends
-import UIKit
 
 /// A frame of the app's.
 final class RoomFrame { var buffer: CVPixelBuffer? }
@@ -72,49 +71,4 @@ final class RoomVideo: @unchecked Sendable {
     return shared?.failure == nil && shared != nil
   }
   func detach(_ view: any VideoSink) { shared?.removeSink(view) }
-}
-
-/// Shows one video in one view.
-final class RoomRenderer: @unchecked Sendable {
-  var handler: ((RoomRenderer) -> Void)?
-  private let attach: (VideoView) -> Bool, detach: (VideoView) -> Void
-  private var view: VideoView?
-
-  init(video: RoomVideo) throws { (attach, detach) = (video.attach, video.detach) }
-  init(track: RoomTrack) throws {
-    attach = { view in
-      track.attach(view: view)
-      return track.isSent
-    }
-    detach = { track.detach(view: $0) }
-  }
-  func makeView(_ mode: UIView.ContentMode) throws -> VideoView {
-    let view = UIView.makeOnAnyThread { () -> VideoView in
-      let view = VideoView(frame: .zero)
-      view.contentMode = mode
-      return view
-    }
-    self.view = view
-    if !attach(view) { DispatchQueue.main.async { [self] in handler?(self) } }
-    return view
-  }
-  func dispose() {
-    view.map(detach)
-    view?.clear()
-    view = nil
-  }
-}
-
-extension RoomTrack {
-  var number: Int32 { (call as? AgentCall)?.number(of: track.id) ?? 0 }
-  var isSent: Bool { call.participants[track.id.participant]?.sentTracks[track.id.track] != nil }
-}
-
-extension RoomParticipant {
-  var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
-  /// The videos that it sends; of one who has left, those that it sent.
-  var videos: [RoomTrack] {
-    let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }
-    return tracks.map { RoomTrack(call: call, track: $0) }
-  }
 }

@@ -86,6 +86,7 @@ public enum Fact: String, Hashable, Sendable, CaseIterable {
   case shouldPublish, streamsToPublish, wantedMedia
   // Of apps that give each object a delegate.
   case participantsChanged, streamChanged, microphoneMuted, ringEnded, camerasChanged, channelOpened, channelMessage
+  case streamsChanged, callsChanged, firstFrame
   case shareChanged, viewFailed
   // Of meetings.
   case connecting, interrupted, participantDropped, participantMuted, participantUnmuted, speakersChanged

@@ -63,6 +63,12 @@ struct LayerCommand: ParsableCommand {
   @Flag(help: "Writes the file for a test target, which imports the app's module with @testable.")
   var forTests = false
 
+  @Flag(
+    help:
+      "Changes the app's own files, and no names: for apps that need no protocol in front of the class. The new files of the helper are beside the class."
+  )
+  var inPlace = false
+
   @Flag(help: "Writes what the command would do, ask and leave out, and no Swift file.")
   var plan = false
 
@@ -71,6 +77,12 @@ struct LayerCommand: ParsableCommand {
       "Answers to the plan's questions, as JSON. With --plan the file is written; otherwise it is read.",
       valueName: "file"))
   var answers: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Writes what became of each call site, one in a line: its place, its symbol and its share, separated by tabs.",
+      valueName: "file"))
+  var list: String?
 
   @Option(
     help: ArgumentHelp(
@@ -102,24 +114,34 @@ struct LayerCommand: ParsableCommand {
       if plan {
         let layer = try CallLayer(
           of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, answers: answered, facts: facts)
+        try writeList(of: layer)
         return try write(layer.plan, answered)
       }
       (layer, outcome) = try CallLayer.compiled(
-        of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, answers: answered, command, facts: facts)
+        of: type, in: build.app, to: to, isForTests: forTests, prefix: prefix, isInPlace: inPlace,
+        answers: answered, command, facts: facts)
+      try writeList(of: layer)
       if let switches, outcome.succeeded {
         let switched = try StatementSwitches(of: layer, build.app, beside: try command(layer.module))
         try switched.json.write(toFile: switches, atomically: true, encoding: .utf8)
         return print(switched.source, terminator: "")
       }
       if let output, outcome.succeeded { try write(layer, to: output) }
+      if inPlace, outcome.succeeded { try writeInPlace(layer) }
     } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine port: \(error)\n".utf8))
       throw ExitCode(66)
     }
-    let result = outcome.succeeded ? "The new file compiles beside the app." : "The new file does not compile:"
+    let result =
+      inPlace
+      ? outcome.succeeded ? "The changed files compile." : "The changed files do not compile:"
+      : outcome.succeeded ? "The new file compiles beside the app." : "The new file does not compile:"
     let asked = answered.map { _ in layer.plan.unansweredText } ?? []
     let report = ([layer.report] + asked + ["", result] + outcome.errors).joined(separator: "\n")
-    if let output {
+    if inPlace {
+      let paths = layer.changedFiles.map(\.path).joined(separator: ", ")
+      print(report + (outcome.succeeded ? "\nChanged: \(paths)." : "\nNothing is changed."))
+    } else if let output {
       let written =
         "\nWritten to \(output), with \(layer.helpers.map(\.fileName).joined(separator: " and ")) beside it."
       print(report + (outcome.succeeded ? written : "\nNothing is written."))
@@ -128,6 +150,27 @@ struct LayerCommand: ParsableCommand {
       try FileHandle.standardError.write(contentsOf: Data((report + "\n").utf8))
     }
     if !outcome.succeeded { throw ExitCode(1) }
+  }
+
+  private func writeList(of layer: CallLayer) throws {
+    let lines = layer.outcomes.map { "\($0.place)\t\($0.symbol)\t\($0.share)\n" }
+    if let list { try lines.joined().write(toFile: list, atomically: true, encoding: .utf8) }
+  }
+
+  func validate() throws {
+    guard !inPlace || (output == nil && prefix == nil && switches == nil && !forTests && !plan) else {
+      throw ValidationError(
+        "--in-place goes without --output, --prefix, --for-tests and --plan: it changes the app's own files, and no names."
+      )
+    }
+  }
+
+  private func writeInPlace(_ layer: CallLayer) throws {
+    for (path, text) in layer.changedFiles { try text.write(toFile: path, atomically: true, encoding: .utf8) }
+    let folder = URL(fileURLWithPath: layer.classPath).deletingLastPathComponent()
+    for helper in layer.helpers {
+      try helper.source.write(to: folder.appendingPathComponent(helper.fileName), atomically: true, encoding: .utf8)
+    }
   }
 
   /// Writes the plan, and the answers beside it.

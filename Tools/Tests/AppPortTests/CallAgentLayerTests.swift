@@ -10,6 +10,7 @@ import Testing
 @Suite struct CallAgentLayerTests {
   private let compilation: Compilation
   private static let vendor = """
+    import Foundation
     public class PropertyChangedEventArgs {}
     public enum CallState { case none, connecting, connected, localHold, disconnecting, disconnected }
     public class HangUpOptions { public init() {} }
@@ -29,18 +30,39 @@ import Testing
     }
     public protocol RemoteParticipantDelegate: AnyObject {
       func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs)
+      func remoteParticipant(_ remoteParticipant: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs)
+    }
+    extension RemoteParticipantDelegate {
+      public func remoteParticipant(_ one: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) {}
+      public func remoteParticipant(_ one: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs) {}
+    }
+    public class RemoteVideoStreamsEventArgs {
+      public var addedRemoteVideoStreams: [RemoteVideoStream] { [] }
+      public var removedRemoteVideoStreams: [RemoteVideoStream] { [] }
     }
     public class ParticipantsUpdatedEventArgs {
       public var addedParticipants: [RemoteParticipant] { [] }
       public var removedParticipants: [RemoteParticipant] { [] }
     }
     public class OutgoingAudioOptions { public init() {}; public var muted = false }
-    public class CallOptions { public var outgoingAudioOptions: OutgoingAudioOptions? }
+    public class VideoOptions { public init(localVideoStreams: [LocalVideoStream]) {} }
+    public class CallOptions { public var outgoingAudioOptions: OutgoingAudioOptions?, videoOptions: VideoOptions? }
     public class JoinCallOptions: CallOptions { public override init() {} }
-    public class RoomCallLocator { public init(roomId: String) {} }
+    public class JoinMeetingLocator {}
+    public class RoomCallLocator: JoinMeetingLocator { public init(roomId: String) {} }
+    public class GroupCallLocator: JoinMeetingLocator { public init(groupId: UUID) {} }
     public protocol CallDelegate: AnyObject {
       func call(_ call: Call, didChangeState args: PropertyChangedEventArgs)
       func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs)
+      func call(_ call: Call, didBecomeStrange args: PropertyChangedEventArgs)
+    }
+    extension CallDelegate {
+      public func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {}
+      public func call(_ call: Call, didBecomeStrange args: PropertyChangedEventArgs) {}
+    }
+    public class CallsUpdatedEventArgs { public let addedCalls: [Call] = [], removedCalls: [Call] = [] }
+    public protocol CallAgentDelegate: AnyObject {
+      func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs)
     }
     public class CallFeature {}
     public class DominantSpeakersCallFeature: CallFeature {}
@@ -54,14 +76,17 @@ import Testing
       public var remoteParticipants: [RemoteParticipant] { [] }
       public func feature<Feature: CallFeature>(_ type: Feature.Type) -> Feature { fatalError() }
       public func hangUp(options: HangUpOptions?, completionHandler: @escaping (Error?) -> Void) {}
+      public func hangUp(options: HangUpOptions?) async throws {}
       public func muteOutgoingAudio(completionHandler: @escaping (Error?) -> Void) {}
       public func startVideo(stream: OutgoingVideoStream, completionHandler: @escaping (Error?) -> Void) {}
     }
     public class CallAgent {
+      public weak var delegate: (any CallAgentDelegate)?
       public func join(
-        with meetingLocator: RoomCallLocator, joinCallOptions: JoinCallOptions?,
+        with meetingLocator: JoinMeetingLocator, joinCallOptions: JoinCallOptions?,
         completionHandler: @escaping (Call?, Error?) -> Void
       ) {}
+      public func join(with meetingLocator: JoinMeetingLocator, joinCallOptions: JoinCallOptions?) async throws -> Call { Call() }
     }
     public struct CallingCommunicationErrors: OptionSet {
       public let rawValue: Int
@@ -218,5 +243,88 @@ import Testing
     #expect(layer.source.contains("print(\"follows\");"))
     #expect(layer.source.contains("// call?.hangUp(options: options) { _ in }"))
     #expect(count("warned", in: layer).map { $0 > 0 } == true)
+  }
+
+  @Test func functionsWithAwaitHaveTheHelpersFormAndOptionsTakeVideos() throws {
+    let layer = try layer(
+      """
+      final class Model: NSObject {
+        var agent: CallAgent?
+        var call: Call?
+        var camera: LocalVideoStream?
+        var video: VideoOptions? { camera.map { VideoOptions(localVideoStreams: [$0]) } }
+        func join(_ room: String, _ device: VideoDeviceInfo?) async throws {
+          camera = device.map(LocalVideoStream.init(camera:))
+          let options = JoinCallOptions()
+          options.videoOptions = video
+          call = try await agent?.join(with: RoomCallLocator(roomId: room), joinCallOptions: options)
+        }
+        func join(group: UUID) async throws { call = try await agent?.join(with: GroupCallLocator(groupId: group), joinCallOptions: nil) }
+        func leave() async throws { try await call?.hangUp(options: nil) }
+      }
+      """)
+    #expect(layer.source.contains("var video: [RoomVideo]? { camera.map { [$0] } }"))
+    #expect(layer.source.contains("camera = device.map(RoomVideo.init(camera:))"))
+    #expect(layer.source.contains("options.video = video\n"))
+    #expect(layer.source.contains("call = try await agent?.start(room: room, setup: options)"))
+    #expect(layer.source.contains("start(room: group.uuidString.lowercased(), setup: nil)"))
+    #expect(layer.source.contains("{ try await call?.hangUp() }"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func listsOfStreamsAndOfCallsHaveWhatCameAndWhatWent() throws {
+    let layer = try layer(
+      """
+      final class Model: CallAgentDelegate, CallDelegate, RemoteParticipantDelegate {
+        var ids: [Int32] = []
+        func take(_ agent: CallAgent, _ call: Call, _ participant: RemoteParticipant) {
+          agent.delegate = self
+          call.delegate = self
+          participant.delegate = self
+        }
+        func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) { ids = args.removedCalls.isEmpty ? ids : [] }
+        func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) {}
+        func remoteParticipant(_ participant: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs) {
+          ids += args.addedRemoteVideoStreams.map(\\.id)
+        }
+      }
+      """)
+    #expect(
+      layer.source.contains(
+        "agent.callsHandler = { [weak self] calls, agent in self?.callsChanged(agent, didUpdateCalls: calls) }"))
+    #expect(layer.source.contains("{ ids = args.removed.isEmpty ? ids : [] }"))
+    #expect(layer.source.contains("ids += args.added.map(\\.number)"))
+    let added = "(added: [RoomTrack(call: call, track: track)], removed: [])"
+    #expect(layer.source.contains("didUpdateVideoStreams: \(added))"))
+    #expect(layer.source.contains("where track.isMuted:\n      if track.kind.isVideo, followed.contains(owner.id)"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func callbackWithoutAFactStaysUnderAWarning() throws {
+    let layer = try layer(
+      """
+      final class Model: CallDelegate {
+        var notes: [String] = []
+        func take(_ call: Call) { call.delegate = self }
+        func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) { notes = [] }
+        func call(_ call: Call, didBecomeStrange args: PropertyChangedEventArgs) { notes.append("strange") }
+      }
+      """)
+    #expect(
+      layer.source.contains(
+        "#warning(\"PORT 3: not known to the common layer: CallDelegate.call(_:didBecomeStrange:)\")"))
+    #expect(layer.source.contains("// func call(_ call: Call, didBecomeStrange args: PropertyChangedEventArgs)"))
+    #expect(layer.warnings.count == 1)
+  }
+
+  @Test func programKeepsOneStart() throws {
+    let layer = try layer(
+      """
+      final class Model { var call: Call? }
+      @main struct Program {
+        static func main() { print(Model()) }
+      }
+      """)
+    #expect(layer.source.contains("/* @main */ struct KoineProgram {"))
   }
 }

@@ -314,4 +314,31 @@ import Testing
     }
     #expect(failure?.description.contains("does not compile") == true)
   }
+
+  @Test func portInPlaceChangesTheFilesOfTheAppAndNoNames() throws {
+    let model = """
+      final class Model: MeetingEventListener {
+        private var meeting: Meeting?
+        func mute() { meeting?.muteMic() }  // as before
+        func onMeetingJoined() { print("joined") }
+      }
+      struct Other { let number = 1 }
+
+      """
+    let (app, facts) = try compiled(model, "struct View { let model = Model() }\n")
+    let layer = try CallLayer(of: "Model", in: app, to: .koine, isInPlace: true) { _ throws(FactsFailure) in facts }
+    let files = Dictionary(
+      uniqueKeysWithValues: layer.changedFiles.map { ($0.path.split(separator: "/").last, $0.text) })
+    let text = try #require(files["Model.swift"])
+    #expect(text.hasPrefix("import Foundation\nimport Koine\nfinal class Model {"))
+    #expect(text.contains("{ meeting?.setStream(kind: .microphone, isOn: false) }  // as before"))
+    #expect(text.contains("\nstruct Other { let number = 1 }\n"))
+    #expect(text.contains("\nextension Model {\n"))
+    #expect(!text.contains("VideoSDKRTC"))
+    #expect(layer.typeName == "Model")
+    // It names the class, and no symbol of the vendor's.
+    #expect(
+      files["View.swift"].map { $0 == "import Foundation\nimport Koine\nstruct View { let model = Model() }\n" } ?? true
+    )
+  }
 }

@@ -9,11 +9,84 @@ enum CallAgentHelper {
       typeNames: ["AgentCallState", "AgentCall"], source: agentCall),
     LayerHelper(
       fileName: "RoomVideo.swift",
-      typeNames: ["RoomFrame", "RoomVideo", "RoomRenderer"], source: roomVideo),
+      typeNames: ["RoomFrame", "RoomVideo"], source: roomVideo),
+    LayerHelper(
+      fileName: "RoomRenderer.swift", typeNames: ["RoomRenderer", "FrameSizes"], source: roomRenderer),
     LayerHelper(
       fileName: "RoomChannel.swift",
       typeNames: ["RoomChannel", "RoomInbox"], source: roomChannel),
+    LayerHelper(fileName: "AgentAwait.swift", typeNames: [], source: agentAwait),
   ]
+
+  private static let agentAwait = #"""
+    // What layers that `koine port` writes of the call agent style need to wait with `await`: the same file for every app.
+    import Foundation
+    import Koine
+
+    /// What a completion handler gets.
+    private func value<Value: Sendable>(
+      isolation: isolated (any Actor)? = #isolation, _ begin: (@escaping (Value?, (any Error)?) -> Void) -> Void
+    ) async throws -> Value {
+      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
+        begin { value, error in
+          continuation.resume(with: value.map { .success($0) } ?? .failure(error ?? Failure(.ended, "the call is over")))
+        }
+      }
+    }
+    private func done(isolation: isolated (any Actor)? = #isolation, _ begin: (@escaping RoomDone) -> Void) async throws {
+      let _: Bool = try await value { completion in begin { completion($0 == nil ? true : nil, $0) } }
+    }
+
+    extension RoomAgent {
+      func register(
+        credential: RoomCredential, setup: CallSetup?, isolation: isolated (any Actor)? = #isolation
+      ) async throws -> RoomAgent {
+        try await value { register(credential: credential, setup: setup, completion: $0) }
+      }
+      func machine(isolation: isolated (any Actor)? = #isolation) async throws -> Machine {
+        try await value { machine(completion: $0) }
+      }
+      func start(
+        room: String? = nil, callees: [String] = [], setup: CallSetup?, isolation: isolated (any Actor)? = #isolation
+      ) async throws -> AgentCall {
+        try await value { start(room: room, callees: callees, setup: setup, completion: $0) }
+      }
+    }
+
+    extension IncomingRing {
+      func accept(setup: CallSetup?, isolation: isolated (any Actor)? = #isolation) async throws -> AgentCall {
+        try await value { accept(setup: setup, completion: $0) }
+      }
+      func decline(isolation: isolated (any Actor)? = #isolation) async throws {
+        try await done { decline(completion: $0) }
+      }
+    }
+
+    extension AgentCall {
+      func hangUp(isolation: isolated (any Actor)? = #isolation) async throws {
+        try await done { hangUp(completion: $0) }
+      }
+      func setMuted(_ isMuted: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
+        try await done { setMuted(isMuted, completion: $0) }
+      }
+      func start(_ video: RoomVideo, isolation: isolated (any Actor)? = #isolation) async throws {
+        try await done { start(video, completion: $0) }
+      }
+      func stop(_ video: RoomVideo, isolation: isolated (any Actor)? = #isolation) async throws {
+        try await done { stop(video, completion: $0) }
+      }
+    }
+
+    extension RoomVideo {
+      func choose(camera: Machine.Device, isolation: isolated (any Actor)? = #isolation) async throws {
+        try await done { choose(camera: camera, completion: $0) }
+      }
+      func send(_ frame: RoomFrame, isolation: isolated (any Actor)? = #isolation) async throws {
+        try await done { send(frame, completion: $0) }
+      }
+    }
+
+    """#
 
   private static let roomAgent = #"""
     // What layers that `koine port` writes of the call agent style need for users: the same file for every app.
@@ -23,7 +96,13 @@ enum CallAgentHelper {
     import KoineTokens
 
     /// What a user, a call or a channel begins with.
-    final class CallSetup { var name = "", isMuted = false, videos: [RoomVideo] = [], channel: Int32 = 0 }
+    final class CallSetup {
+      var name = "", isMuted = false, videos: [RoomVideo] = [], channel: Int32 = 0
+      var video: [RoomVideo]? {
+        get { videos }
+        set { videos = newValue ?? [] }
+      }
+    }
 
     typealias RoomDone = ((any Error)?) -> Void
 
@@ -46,6 +125,7 @@ enum CallAgentHelper {
     final class RoomAgent: @unchecked Sendable {
       private(set) var endpoint: Endpoint!
       var handler: ((IncomingRing, RoomAgent) -> Void)?
+      var callsHandler: (((added: [AgentCall], removed: [AgentCall]), RoomAgent) -> Void)?
       private var token = "", ringing: [Ring.ID: IncomingRing] = [:]
 
       func register(
@@ -96,6 +176,8 @@ enum CallAgentHelper {
           let room = room ?? ring?.room ?? "call-" + UUID().uuidString.lowercased()
           let call = AgentCall(room, endpoint, token, isMuted: setup.isMuted)
           done(call, nil)
+          callsHandler?((added: [call], removed: []), self)
+          call.didEnd = { [self] call in callsHandler?((added: [], removed: [call]), self) }
           call.begin(callees, isOneToOne: callees.count == 1 || ring?.callees.count == 1, setup.videos)
         }
       }
@@ -134,6 +216,7 @@ enum CallAgentHelper {
       /// Participants that have been the dominant speaker, the latest first.
       private(set) var speakers: [String] = []
       var agentHandler: ((SessionEvent, AgentCall) -> Void)?, inboxHandler: ((RoomInbox, AgentCall) -> Void)?
+      var didEnd: ((AgentCall) -> Void)?
       private let endpoint: Endpoint
       private var ring: Ring?, isOneToOne = false
       private var videos: [RoomVideo] = [], numbers: [Track.ID] = [], inboxes: [String: RoomInbox] = [:]
@@ -170,6 +253,7 @@ enum CallAgentHelper {
         let event = event ?? .stateChanged(session?.state ?? .idle)
         super.receive(event)
         agentHandler?(event, self)
+        if hasNewState, new == .ended { didEnd?(self) }
       }
 
       override func receive(_ event: SessionEvent) {
@@ -247,7 +331,6 @@ enum CallAgentHelper {
     import Foundation
     import Koine
     import KoineBackends
-    import UIKit
 
     /// A frame of the app's.
     final class RoomFrame { var buffer: CVPixelBuffer? }
@@ -318,11 +401,22 @@ enum CallAgentHelper {
       func detach(_ view: any VideoSink) { shared?.removeSink(view) }
     }
 
+    """#
+
+  private static let roomRenderer = #"""
+    // What layers that `koine port` writes need for views of videos: the same file for every app.
+    import Foundation
+    import Koine
+    import UIKit
+
     /// Shows one video in one view.
     final class RoomRenderer: @unchecked Sendable {
-      var handler: ((RoomRenderer) -> Void)?
-      private let attach: (VideoView) -> Bool, detach: (VideoView) -> Void
+      var handler: ((RoomRenderer) -> Void)?, frameHandler: ((RoomRenderer) -> Void)?
+      /// Of the newest frame, in pixels; nought before the first.
+      private(set) var size: (width: Int32, height: Int32) = (0, 0)
+      private let attach: (any VideoSink) -> Bool, detach: (any VideoSink) -> Void
       private var view: VideoView?
+      private lazy var sizes = FrameSizes { [weak self] in self?.received($0) }
 
       init(video: RoomVideo) throws { (attach, detach) = (video.attach, video.detach) }
       init(track: RoomTrack) throws {
@@ -332,7 +426,7 @@ enum CallAgentHelper {
         }
         detach = { track.detach(view: $0) }
       }
-      func makeView(_ mode: UIView.ContentMode) throws -> VideoView {
+      func makeView(_ mode: UIView.ContentMode = .scaleAspectFill) throws -> VideoView {
         let view = UIView.makeOnAnyThread { () -> VideoView in
           let view = VideoView(frame: .zero)
           view.contentMode = mode
@@ -340,26 +434,33 @@ enum CallAgentHelper {
         }
         self.view = view
         if !attach(view) { DispatchQueue.main.async { [self] in handler?(self) } }
+        _ = attach(sizes)
         return view
       }
+      private func received(_ new: (width: Int32, height: Int32)) {
+        let isFirst = size == (0, 0)
+        size = new
+        if isFirst, view != nil { frameHandler?(self) }
+      }
       func dispose() {
-        view.map(detach)
+        if let view { [view, sizes].forEach(detach) }
         view?.clear()
         view = nil
       }
     }
 
-    extension RoomTrack {
-      var number: Int32 { (call as? AgentCall)?.number(of: track.id) ?? 0 }
-      var isSent: Bool { call.participants[track.id.participant]?.sentTracks[track.id.track] != nil }
-    }
-
-    extension RoomParticipant {
-      var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
-      /// The videos that it sends; of one who has left, those that it sent.
-      var videos: [RoomTrack] {
-        let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }
-        return tracks.map { RoomTrack(call: call, track: $0) }
+    /// Reports the size of frames on the main queue when it changes.
+    private final class FrameSizes: VideoSink, @unchecked Sendable {  // `last` is guarded by `lock`
+      private let lock = NSLock(), handler: ((width: Int32, height: Int32)) -> Void
+      private var last: (width: Int32, height: Int32) = (0, 0)
+      init(_ handler: @escaping ((width: Int32, height: Int32)) -> Void) { self.handler = handler }
+      func render(_ frame: VideoFrame) {
+        let size = (width: Int32(clamping: frame.width), height: Int32(clamping: frame.height))
+        let isNew = lock.withLock {
+          defer { last = size }
+          return size != last
+        }
+        if isNew { DispatchQueue.main.async { [self] in handler(size) } }
       }
     }
 
@@ -376,6 +477,20 @@ enum CallAgentHelper {
       func setMuted(_ isMuted: Bool, completion: @escaping RoomDone) {
         setStream(kind: .microphone, isOn: !isMuted)
         session?.world.tell(completion)
+      }
+    }
+
+    extension RoomTrack {
+      var number: Int32 { (call as? AgentCall)?.number(of: track.id) ?? 0 }
+      var isSent: Bool { call.participants[track.id.participant]?.sentTracks[track.id.track] != nil }
+    }
+
+    extension RoomParticipant {
+      var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
+      /// The videos that it sends; of one who has left, those that it sent.
+      var videos: [RoomTrack] {
+        let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }
+        return tracks.map { RoomTrack(call: call, track: $0) }
       }
     }
 

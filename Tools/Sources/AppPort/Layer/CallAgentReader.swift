@@ -36,7 +36,11 @@ enum CallAgentReader: StyleReader {
     "AcceptCallOptions": "CallSetup", "AcceptCallOptions.init()": "CallSetup.init()", "CallOptions": "CallSetup",
     "CallOptions.outgoingAudioOptions": "self", "CallOptions.outgoingVideoOptions": "self",
     "OutgoingAudioOptions.muted": "CallSetup.isMuted", "OutgoingVideoOptions.streams": "CallSetup.videos",
-    "Call": "AgentCall", "Call.state": "AgentCall.state", "CallState": "AgentCallState",
+    "CallOptions.videoOptions": "CallSetup.video", "VideoOptions": "[RoomVideo]",
+    "VideoOptions.localVideoStreams": "self",
+    "JoinMeetingLocator": "String", "RoomCallLocator": "String", "GroupCallLocator": "String",
+    "Call": "AgentCall", "Call.session": "AgentCall.session", "Call.isMuted": "AgentCall.isMuted",
+    "Call.state": "AgentCall.state", "CallState": "AgentCallState",
     "CallState.none": "AgentCallState.none", "CallState.connecting": "AgentCallState.connecting",
     "CallState.ringing": "AgentCallState.ringing", "CallState.connected": "AgentCallState.connected",
     "CallState.inLobby": "AgentCallState.inLobby", "CallState.disconnecting": "AgentCallState.leaving",
@@ -49,16 +53,24 @@ enum CallAgentReader: StyleReader {
     "ParticipantsUpdatedEventArgs": "(added: [RoomParticipant], removed: [RoomParticipant])",
     "ParticipantsUpdatedEventArgs.addedParticipants": "added",
     "ParticipantsUpdatedEventArgs.removedParticipants": "removed",
+    "CallsUpdatedEventArgs": "(added: [AgentCall], removed: [AgentCall])",
+    "CallsUpdatedEventArgs.addedCalls": "added", "CallsUpdatedEventArgs.removedCalls": "removed",
+    "RemoteVideoStreamsEventArgs": "(added: [RoomTrack], removed: [RoomTrack])",
+    "RemoteVideoStreamsEventArgs.addedRemoteVideoStreams": "added",
+    "RemoteVideoStreamsEventArgs.removedRemoteVideoStreams": "removed",
     "IncomingCall": "IncomingRing",
     "RemoteParticipant.isMuted": "RoomParticipant.isMuted",
     "RemoteParticipant.incomingVideoStreams": "RoomParticipant.videos",
+    "RemoteParticipant.videoStreams": "RoomParticipant.videos",
     "RemoteVideoStream": "Track", "CallVideoStream.id": "RoomTrack.number", "CallVideoStream.state": "self",
     "VideoStreamState.available": "RoomTrack.isSent", "VideoStreamState.started": "RoomTrack.isSent",
     "VideoStreamStateChangedEventArgs.stream": "self",
     "LocalVideoStream": "RoomVideo", "LocalVideoStream.source": "RoomVideo.device",
     "ScreenShareOutgoingVideoStream": "RoomVideo",
     "RawVideoFrameBuffer.init()": "RoomFrame.init()", "RawVideoFrameBuffer.buffer": "RoomFrame.buffer",
-    "VideoStreamRenderer": "RoomRenderer", "VideoStreamFormat.init()": "VideoFormat.init()",
+    "VideoStreamRenderer": "RoomRenderer", "VideoStreamRenderer.size": "RoomRenderer.size",
+    "StreamSize.width": "RoomRenderer.width", "StreamSize.height": "RoomRenderer.height",
+    "VideoStreamFormat.init()": "VideoFormat.init()",
     "RawOutgoingVideoStreamOptions.init()": "[VideoFormat].init()",
     "DataChannelCallFeature": "AgentCall", "DataChannelSender": "RoomChannel",
     "DataChannelSenderOptions.init()": "CallSetup.init()", "DataChannelSenderOptions.channelId": "CallSetup.channel",
@@ -91,7 +103,14 @@ enum CallAgentReader: StyleReader {
   private static let completion: [String: String?] = ["completionHandler": "completion"]
   private static func with(_ labels: [String: String?]) -> [String: String?] { labels.merging(completion) { $1 } }
 
-  private static let functions: [String: Function] = [
+  /// Of functions with a completion handler, the form without one is asynchronous.
+  private static let functions = handled.reduce(into: handled) { functions, entry in
+    let (symbol, function) = entry
+    guard symbol.hasSuffix("completionHandler:)") else { return }
+    functions[symbol.replacing("completionHandler:)", with: ")")] = function
+  }
+
+  private static let handled: [String: Function] = [
     "CallClient.createCallAgent(userCredential:options:completionHandler:)": Function(
       name: "register", labels: with(["userCredential": "credential", "options": "setup"])),
     "CallClient.getDeviceManager(completionHandler:)": Function(name: "machine", labels: completion),
@@ -119,6 +138,7 @@ enum CallAgentReader: StyleReader {
     "VideoStreamRenderer.init(remoteVideoStream:)": Function(
       name: "RoomRenderer", labels: ["remoteVideoStream": "track"]),
     "VideoStreamRenderer.createView(withOptions:)": Function(name: "makeView", labels: ["withOptions": "_"]),
+    "VideoStreamRenderer.createView()": Function(name: "makeView"),
     "VideoStreamRenderer.dispose()": Function(name: "dispose"),
     "DataChannelCallFeature.getDataChannelSender(options:)": Function(name: "channel", labels: ["options": "setup"]),
     "DataChannelSender.sendMessage(data:)": Function(name: "send", labels: ["data": "_"]),
@@ -129,6 +149,7 @@ enum CallAgentReader: StyleReader {
   /// Calls that mean nothing besides their argument.
   private static let wrappers: Set<String> = [
     "RoomCallLocator.init(roomId:)", "CommunicationUserIdentifier.init(_:)", "CreateViewOptions.init(scalingMode:)",
+    "VideoOptions.init(localVideoStreams:)", "createCommunicationIdentifier(fromRawId:)",
   ]
 
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
@@ -140,7 +161,22 @@ enum CallAgentReader: StyleReader {
     if let loop = node.as(ForStmtSyntax.self) { return try text(of: loop, renderer) }
     if let type = node.as(IdentifierTypeSyntax.self) { return text(of: type, renderer) }
     if let name = node.as(DeclReferenceExprSyntax.self) { return text(of: name, renderer) }
+    if let member = node.as(MemberAccessExprSyntax.self) { return text(of: member, renderer) }
     return nil
+  }
+
+  /// An initializer as a value: `cameras.map(LocalVideoStream.init(camera:))`.
+  private static func text(of member: MemberAccessExprSyntax, _ renderer: LayerRenderer) -> String? {
+    guard let names = member.declName.argumentNames, let base = member.base,
+      let function = renderer.symbol(at: member.declName.baseName).flatMap({ functions[$0] }),
+      function.name.first?.isUppercase == true
+    else { return nil }
+    let labels = names.arguments.map { function.labels[$0.name.text] ?? nil }
+    guard !labels.contains(nil) else { return nil }
+    renderer.markAll(in: base, function.share)
+    renderer.mark(member.declName.baseName, function.share)
+    return member.leadingTrivia.description + function.name + ".init("
+      + labels.map { "\($0!):" }.joined() + ")" + member.trailingTrivia.description
   }
 
   /// `for case let stream as RemoteVideoStream in participant.incomingVideoStreams` without the cast: the helper's list has
@@ -177,6 +213,12 @@ enum CallAgentReader: StyleReader {
       return call.leadingTrivia.description + (try renderer.trimmed(argument.expression))
         + call.trailingTrivia.description
     }
+    if symbol == "GroupCallLocator.init(groupId:)", let argument = call.arguments.first {
+      // The room of a group is named like its UUID, in lower case.
+      renderer.mark(token, .written)
+      let identifier = try renderer.trimmed(argument.expression)
+      return call.leadingTrivia.description + "\(identifier).uuidString.lowercased()" + call.trailingTrivia.description
+    }
     if symbol == "Call.feature(_:)", let base = member?.base {
       guard let name = call.arguments.first?.expression.lastToken(viewMode: .sourceAccurate),
         features.contains(renderer.symbol(at: name) ?? "")
@@ -198,7 +240,8 @@ enum CallAgentReader: StyleReader {
       }
       guard let label else {
         // Options that say nothing.
-        guard let options = argument.expression.as(FunctionCallExprSyntax.self), options.arguments.isEmpty else {
+        let options = argument.expression.as(FunctionCallExprSyntax.self)
+        guard options?.arguments.isEmpty ?? argument.expression.is(NilLiteralExprSyntax.self) else {
           throw .unknown("\(symbol) with options")
         }
         renderer.markAll(in: argument.expression, .dropped)
@@ -342,10 +385,20 @@ enum CallAgentReader: StyleReader {
     func assigned(_ property: String, _ parameters: String, _ call: String?) -> String? {
       call.map { "\(base).\(property) = { [weak self] \(parameters) in self?.\($0) }" }
     }
+    /// One statement in a line.
+    func joined(_ statements: [String?]) -> String? {
+      let statements = statements.compactMap { $0 }
+      let margin = node.leadingTrivia.description.split(separator: "\n").last.map { "\n" + $0 } ?? "; "
+      return statements.isEmpty ? nil : statements.joined(separator: margin)
+    }
     var share = Share.inHelper
     let text: String?
     switch symbol {
-    case "CallAgent.delegate": text = assigned("handler", "ring, agent", call(.ring, "agent", "ring"))
+    case "CallAgent.delegate":
+      text = joined([
+        assigned("handler", "ring, agent", call(.ring, "agent", "ring")),
+        assigned("callsHandler", "calls, agent", call(.callsChanged, "agent", "calls")),
+      ])
     case "IncomingCall.delegate": text = assigned("handler", "answer, ring", call(.ringEnded, "ring", "answer"))
     case "DataChannelCallFeature.delegate":
       text = assigned("inboxHandler", "inbox, call", call(.channelOpened, "call", "inbox"))
@@ -353,7 +406,11 @@ enum CallAgentReader: StyleReader {
       text = assigned("handler", "message, inbox", call(.channelMessage, "inbox", "message"))
     case "ScreenShareOutgoingVideoStream.delegate", "LocalVideoStream.delegate":
       text = assigned("handler", "video", call(.shareChanged, "video", "video"))
-    case "VideoStreamRenderer.delegate": text = assigned("handler", "renderer", call(.viewFailed, "renderer"))
+    case "VideoStreamRenderer.delegate":
+      text = joined([
+        assigned("handler", "renderer", call(.viewFailed, "renderer")),
+        assigned("frameHandler", "renderer", call(.firstFrame, "renderer")),
+      ])
     case "Call.delegate":
       text = "\(base).agentHandler = { [weak self] event, call in self?.\(context.writer.handleName)(event, in: call) }"
     case "RemoteParticipant.delegate":
@@ -364,8 +421,9 @@ enum CallAgentReader: StyleReader {
       (text, share) = ("\(context.writer.features).insert(\"dominantSpeakers\")", .written)
     case "DeviceManager.delegate":
       let machine = base.hasSuffix("?") ? String(base.dropLast()) : base
-      let closure =
-        "{ [weak self, weak machine = \(machine)] event in if let machine { self?.\(context.writer.handleName)(event, of: machine) } }"
+      let handle = "if let machine { self?.\(context.writer.handleName)(event, of: machine) }"
+      let body = context.callClass.isOnMainActor ? "MainActor.assumeIsolated { \(handle) }" : handle
+      let closure = "{ [weak self, weak machine = \(machine)] event in \(body) }"
       (text, share) = (handlers.contains { $0.fact == .camerasChanged } ? "\(base).observe \(closure)" : nil, .written)
     default: text = nil
     }
@@ -380,8 +438,25 @@ enum CallAgentReader: StyleReader {
     }
     var lines = [
       "extension \(type) {", "  /// Calls the functions above for what the session reports.",
-      "  private func \(writer.handleName)(_ event: SessionEvent, in call: AgentCall) {", "    switch event {",
+      "  private func \(writer.handleName)(_ event: SessionEvent, in call: AgentCall) {",
     ]
+    let owner = "RoomParticipant(call: call, last: owner)"
+    // The style's lists have streams while they are sent.
+    let tracks = "[RoomTrack(call: call, track: track)]"
+    for (change, isAdded) in [("added: \(tracks), removed: []", true), ("added: [], removed: \(tracks)", false)] {
+      let calls = calls(.streamsChanged, owner, "(\(change))")
+      if calls.isEmpty { continue }
+      let patterns =
+        isAdded
+        ? ".streamAdded(let track, let owner) where !track.isMuted, .streamMuted(let track, let owner) where !track.isMuted"
+        : ".streamRemoved(let track, let owner) where !track.isMuted, .streamMuted(let track, let owner) where track.isMuted"
+      lines += [
+        "    switch event {", "    case \(patterns):",
+        "      if track.kind.isVideo, \(writer.followed).contains(owner.id) { \(calls.joined(separator: "; ")) }",
+        "    default: break", "    }",
+      ]
+    }
+    lines.append("    switch event {")
     func add(_ pattern: String, _ calls: [String]) {
       if !calls.isEmpty { lines += ["    case \(pattern):"] + calls.map { "      " + $0 } }
     }
@@ -392,7 +467,6 @@ enum CallAgentReader: StyleReader {
     add(
       ".participantLeft(let participant, _)",
       calls(.participantsChanged, "call", "(added: [], removed: \(participants))"))
-    let owner = "RoomParticipant(call: call, last: owner)"
     let streams = calls(.streamChanged, owner, "RoomTrack(call: call, track: track)")
     let mutes = calls(.muted, owner, "event")
     if !streams.isEmpty || !mutes.isEmpty {

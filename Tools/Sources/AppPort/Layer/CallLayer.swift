@@ -20,8 +20,14 @@ public struct CallLayer: Sendable {
   public let report: String
   /// Shares of the call sites by their names, in the order of the report.
   public let counts: [(share: String, count: Int)]
+  /// What came of each call site, in the order of the source.
+  public let outcomes: [(place: CodeLocation, symbol: String, share: String)]
   /// What stays to be done by hand, with places.
   public let warnings: [String]
+  /// The app's files in the words of the target, by their paths, if the port is in place; otherwise empty.
+  public let changedFiles: [(path: String, text: String)]
+  /// The file of the call class.
+  public let classPath: String
   /// What the port does with the app, asks, and has no word for.
   public let plan: PortPlan
 
@@ -30,13 +36,14 @@ public struct CallLayer: Sendable {
   ///   - target: the style of the new layer.
   ///   - isForTests: whether the new layer is for a test target, which imports the app's module with `@testable`.
   ///   - prefix: the beginning of the new names; nil: as the answers say.
+  ///   - isInPlace: whether the app's own files change. Then all names stay.
   ///   - answers: what the app's team has answered to the plan's questions; nil: the default answers.
   ///   - facts: the types of a module.
   /// - Throws: `FactsFailure` if a file does not compile, the class cannot be found, there is no reader of its style, no writer of the
   ///   target, or the app has types with the new names.
   public init(
     of type: String, in app: CompiledApp, to target: Style, isForTests: Bool = false, prefix: String? = nil,
-    answers: PortAnswers? = nil,
+    isInPlace: Bool = false, answers: PortAnswers? = nil,
     without refusals: [LayerRefusal] = [], facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) {
     guard target == .koine else {
@@ -50,10 +57,11 @@ public struct CallLayer: Sendable {
     let helpers = reader.reader.helpers
     let answers = answers ?? PortAnswers(type: type, to: target)
     let chosen = try answers.prefix()
-    let prefix = prefix ?? chosen
+    let prefix = isInPlace ? "" : prefix ?? chosen
     try Self.checkNames(layer, callClass, prefix: prefix, helpers)
     let context = LayerContext(
-      callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests)
+      callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests,
+      isInPlace: isInPlace)
     let meanings = CaseMeanings.all(in: context)
     // Without an answer the first case stays.
     for meaning in meanings where meaning.chosen(by: answers).name != meaning.choices[0].name {
@@ -79,6 +87,12 @@ public struct CallLayer: Sendable {
       answers: answers)
     let fates = outcomes.fates(by: answers)
     let whole = Self.head(callClass, layer, isForTests: isForTests) + body + dispatch
+    classPath = callClass.type.location.file
+    changedFiles =
+      isInPlace
+      ? try InPlaceFiles(callClass, layer, members: context.writer).texts(of: texts, dispatch).map { path, text in
+        (path, DeclarationMarks.removed(from: AnsweredText.text(text, fates)).text)
+      } : []
     let marked = DeclarationMarks.removed(from: AnsweredText.text(whole, fates))
     source = marked.text
     declarations = marked.lines.map { (renderer.places[$0.number], $0.lines) }
@@ -87,6 +101,7 @@ public struct CallLayer: Sendable {
     self.typeName = typeName
     module = callClass.type.module
     counts = Share.allCases.map { share in (share.rawValue, outcomes.all.count { $0.share == share }) }
+    self.outcomes = outcomes.all.map { ($0.site.location, $0.site.symbol, $0.share.rawValue) }
     let unvisited = sites.sites.filter { renderer.shares[$0.location] == nil }
     let answered = Set(fates.filter { $0.value != .warn }.map { AnsweredText.quoted(Substring($0.key)) })
     let asked = outcomes.all.filter { $0.share == .warned && $0.cause.flatMap(answers.fate) == .warn }
@@ -126,7 +141,8 @@ public struct CallLayer: Sendable {
     if let name = names.first(where: taken.contains) {
       throw FactsFailure("the helper has a type '\(name)': choose another beginning of the new names")
     }
-    for name in names + taken {
+    // In place, the app's names stay.
+    for name in (prefix.isEmpty ? [] : names) + taken {
       if let other = declarations.types(named: name).first(where: { $0.module == callClass.type.module }) {
         throw FactsFailure("the app has a type '\(name)' (\(other.location)), which the new layer needs")
       }
@@ -136,12 +152,18 @@ public struct CallLayer: Sendable {
   /// The module of the views, as identifiers of its declarations have it.
   private static let platform = "10KoineUIKit"
 
-  private static func head(_ callClass: CallClass, _ layer: LayerDeclarations, isForTests: Bool) -> String {
+  /// The modules that declarations import in the words of the common layer, beside the app's own imports.
+  static func imports(of items: [LayerDeclarations.Item]) -> Set<String> {
     // The vendors' modules export these two.
     var imports: Set<String> = ["Koine", "Foundation"]
-    let references = layer.items.reduce(into: Set<String>()) { $0.formUnion($1.references) }
+    let references = items.reduce(into: Set<String>()) { $0.formUnion($1.references) }
     if references.contains(where: { $0.contains(platform) }) { imports.insert("KoineUIKit") }
     if references.contains(where: { $0.contains("14KoineCoreVideo") }) { imports.insert("CoreVideo") }
+    return imports
+  }
+
+  private static func head(_ callClass: CallClass, _ layer: LayerDeclarations, isForTests: Bool) -> String {
+    var imports = imports(of: layer.items)
     for path in Set(layer.items.map(\.location.file)) {
       guard let source = callClass.source(of: path) else { continue }
       for occurrence in source.file.occurrences
@@ -205,24 +227,32 @@ public struct CallLayer: Sendable {
   /// - Throws: `FactsFailure`, as the initializer does, and if the compiler cannot be started.
   public static func compiled(
     of type: String, in app: CompiledApp, to target: Style, isForTests: Bool, prefix: String? = nil,
-    answers: PortAnswers? = nil,
+    isInPlace: Bool = false, answers: PortAnswers? = nil,
     _ command: (String) throws(FactsFailure) -> CompileCommand, facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) -> (layer: CallLayer, outcome: CompileCommand.Outcome) {
     var known: [String: any TypeFacts] = [:]
     var refusals: [LayerRefusal] = []
-    while true {
-      let layer = try CallLayer(
-        of: type, in: app, to: target, isForTests: isForTests, prefix: prefix, answers: answers, without: refusals
-      ) {
-        module throws(FactsFailure) in
+    func layer(isInPlace: Bool) throws(FactsFailure) -> CallLayer {
+      try CallLayer(
+        of: type, in: app, to: target, isForTests: isForTests, prefix: prefix, isInPlace: isInPlace, answers: answers,
+        without: refusals
+      ) { module throws(FactsFailure) in
         if let found = known[module] { return found }
         let found = try facts(module)
         known[module] = found
         return found
       }
-      let outcome = try layer.typecheck(beside: try command(layer.module))
-      let news = layer.refusals(of: outcome).filter { one in !refusals.contains { $0.place == one.place } }
-      if outcome.succeeded || news.isEmpty { return (layer, outcome) }
+    }
+    while true {
+      let new = try layer(isInPlace: false)
+      let outcome = try new.typecheck(beside: try command(new.module))
+      let news = new.refusals(of: outcome).filter { one in !refusals.contains { $0.place == one.place } }
+      if outcome.succeeded, isInPlace {
+        // What the compiler accepts under new names, it has to accept under the old ones.
+        let changed = try layer(isInPlace: true)
+        return (changed, try changed.typecheckInPlace(try command(changed.module)))
+      }
+      if outcome.succeeded || news.isEmpty { return (new, outcome) }
       refusals += news
     }
   }
@@ -244,6 +274,17 @@ public struct CallLayer: Sendable {
   /// - Throws: `FactsFailure` if the compiler cannot be started, or the files cannot be put into a temporary folder.
   public func typecheck(beside module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
     try typecheck(files(typeName + ".swift", source), beside: module)
+  }
+
+  /// Checks the types of the module with the changed files and the helpers in the place of the app's.
+  func typecheckInPlace(_ module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
+    let changed = Set(changedFiles.map { URL(fileURLWithPath: $0.path).standardizedFileURL.path })
+    let kept = module.files.filter { !changed.contains(URL(fileURLWithPath: $0).standardizedFileURL.path) }
+    guard module.files.count - kept.count == changed.count else {
+      throw FactsFailure("the build does not compile the files that would change: \(changed.sorted())")
+    }
+    let texts = changedFiles.map { (URL(fileURLWithPath: $0.path).lastPathComponent, $0.text) }
+    return try typecheck(texts + helpers.map { ($0.fileName, $0.source) }, beside: module.with(files: kept))
   }
 
   /// A file and those of the helpers, by their names.

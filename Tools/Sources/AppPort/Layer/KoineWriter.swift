@@ -75,7 +75,10 @@ final class KoineWriter {
 
   /// A type's name, or the last part of a member's.
   func name(of word: String) -> (text: String, share: Share) {
-    if word.hasPrefix("(") || word.hasPrefix("[") { return (word, .written) }
+    if word.hasPrefix("(") || word.hasPrefix("[") {
+      let names = word.split { !$0.isLetter }.map(String.init)
+      return (word, names.contains(where: helperWords.contains) ? .inHelper : .written)
+    }
     if helperWords.contains(String(word.prefix { $0 != "." })) {
       return (String(word.split(separator: ".").last ?? ""), .inHelper)
     }

@@ -14,14 +14,16 @@ final class LayerContext {
   let prefix: String
   /// Whether the new layer is in another module than the app.
   let isOutside: Bool
+  /// Whether the app's own files change.
+  let isInPlace: Bool
   var facts: any TypeFacts { callClass.facts }
 
   init(
     _ callClass: CallClass, _ layer: LayerDeclarations, _ reader: LayerReader, sites: Set<CodeLocation>, prefix: String,
-    isOutside: Bool
+    isOutside: Bool, isInPlace: Bool = false
   ) {
     (self.callClass, self.layer, self.reader, self.sites) = (callClass, layer, reader, sites)
-    (self.prefix, self.isOutside) = (prefix, isOutside)
+    (self.prefix, self.isOutside, self.isInPlace) = (prefix, isOutside, isInPlace)
     (model, table) = (reader.model(of: layer), reader.table)
     writer = KoineWriter(
       taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)),
@@ -94,16 +96,21 @@ final class LayerContext {
     return nil
   }
 
+  /// The vendor's callback that a function of the app handles and that no fact of the common layer says; nil for other declarations.
+  func unknownRequirement(_ node: Syntax, in source: CompiledSource) -> String? {
+    guard let function = node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self) else { return nil }
+    for occurrence in source.occurrences(at: function.name) {
+      guard !occurrence.roles.contains(.reference), model.handler(occurrence.symbol.usr) == nil else { continue }
+      let overridden = callClass.app.declarations[occurrence.symbol.usr]?.overridden ?? []
+      if let symbol = overridden.lazy.compactMap({ self.reader.vendorName($0.usr) }).first { return symbol }
+    }
+    return nil
+  }
+
   /// Whether a function without statements handles what no fact of the common layer says.
   func isIdleHandler(_ node: Syntax, in source: CompiledSource) -> Bool {
-    guard let function = node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self),
-      function.body?.statements.isEmpty == true
-    else { return false }
-    return source.occurrences(at: function.name).contains { occurrence in
-      guard !occurrence.roles.contains(.reference), model.handler(occurrence.symbol.usr) == nil else { return false }
-      return callClass.app.declarations[occurrence.symbol.usr]?.overridden.contains { reader.vendorName($0.usr) != nil }
-        ?? false
-    }
+    node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self)?.body?.statements.isEmpty == true
+      && unknownRequirement(node, in: source) != nil
   }
 
   /// How code at a place names the call object: the kept property, in the call class.

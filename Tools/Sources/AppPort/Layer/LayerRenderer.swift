@@ -56,10 +56,18 @@ final class LayerRenderer {
 
   // MARK: Nodes
 
+  private static let starts: Set<String> = ["main", "UIApplicationMain", "NSApplicationMain"]
+
   func render(_ node: Syntax) throws(Unportable) -> String {
     if let token = node.as(TokenSyntax.self) { return try text(of: token) }
     // The copy that `koine linux` writes names the app's file.
     if node.is(PoundSourceLocationSyntax.self) { return node.leadingTrivia.description }
+    if !context.isInPlace, let attribute = node.as(AttributeSyntax.self),
+      Self.starts.contains(attribute.attributeName.trimmedDescription)
+    {
+      // A program begins in one place: the app's.
+      return node.leadingTrivia.description + "/* \(node.trimmedDescription) */" + node.trailingTrivia.description
+    }
     if let text = try context.reader.reader.text(of: node, self) { return text }
     if let call = node.as(FunctionCallExprSyntax.self), let text = try CallRenderer(self).text(of: call) { return text }
     if let member = node.as(MemberAccessExprSyntax.self), let text = try text(of: member) { return text }
@@ -491,6 +499,11 @@ final class LayerRenderer {
       markAll(in: node, .dropped)
       note(unported: node)
       return Self.comment(node, "koine port: it handles what the common layer does not report, and does nothing")
+    }
+    if let symbol = context.unknownRequirement(node, in: source) {
+      // Nothing would call it.
+      note(unported: node)
+      return comment(node, .unknown(symbol))
     }
     if let refusal = refusals.first(where: { $0.place == place }) {
       note(unported: node)

@@ -13,7 +13,8 @@ enum MeetingReader: StyleReader {
   private static let words = [
     "MeetingSession": "RoomMeeting", "DefaultMeetingSession": "RoomMeeting", "AudioVideoFacade": "RoomMeeting",
     "MeetingSession.audioVideo": "self", "DefaultMeetingSession.audioVideo": "self",
-    "DefaultMeetingSession.configuration": "self",
+    "DefaultMeetingSession.configuration": "self", "DefaultMeetingSession.session": "RoomMeeting.session",
+    "CreateMeetingResponse.meeting": "self", "Meeting.meetingId": "self",
     // What the app makes of its server's answers: the attendee's part is a request without the room.
     "MeetingSessionConfiguration": "JoinRequest", "CreateAttendeeResponse": "JoinRequest", "Attendee": "JoinRequest",
     "CreateMeetingResponse": "String", "Meeting": "String",

@@ -20,6 +20,7 @@ enum StageReader: StyleReader {
   private static let readings: [String: Reading] = [
     "IVSStage": .code("RoomStage"), "IVSStage.join()": .word("RoomStage.join"),
     "IVSStage.leave()": .word("RoomStage.leave"),
+    "IVSStage.session": .word("RoomStage.session"), "IVSDeviceDescriptor.friendlyName": .word("Machine.Device.name"),
     "IVSStage.addRenderer(_:)": .registration(of: .ofCall, isOn: true),
     "IVSStage.remove(_:)": .registration(of: .ofCall, isOn: false),
     "IVSStage.errorDelegate": .lost(symbol: "IVSStage.errorDelegate", instead: errors),

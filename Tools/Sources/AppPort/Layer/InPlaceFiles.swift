@@ -1,0 +1,70 @@
+import CompilerFacts
+import Foundation
+import SwiftSyntax
+
+/// The app's own files in the words of the target: `koine port --in-place`. Declarations that do not see the vendor stay byte for byte.
+struct InPlaceFiles {
+  private let callClass: CallClass
+  private let layer: LayerDeclarations
+  private let writer: KoineWriter
+
+  init(_ callClass: CallClass, _ layer: LayerDeclarations, members writer: KoineWriter) {
+    (self.callClass, self.layer, self.writer) = (callClass, layer, writer)
+  }
+
+  /// - Parameters:
+  ///   - items: the new texts of the layer's declarations.
+  ///   - dispatch: the functions that get the session's events. They follow the call class.
+  /// - Returns: paths and texts of the files that change.
+  /// - Throws: `FactsFailure` if the app was built from a copy of its files.
+  func texts(of items: [String], _ dispatch: String) throws(FactsFailure) -> [(path: String, text: String)] {
+    var texts: [(path: String, text: String)] = []
+    for source in callClass.sources {
+      let places = layer.items.indices.filter { layer.items[$0].source.path == source.path }
+      let isClass = source.file.path == callClass.type.location.file
+      if places.isEmpty, !source.tree.statements.contains(where: { isVendorImport($0) }) { continue }
+      let own = URL(fileURLWithPath: source.file.path).standardizedFileURL
+      guard source.file.lineOffset == 0, own == URL(fileURLWithPath: source.path).standardizedFileURL else {
+        throw FactsFailure("\(source.file.path) was built from a copy: its own text cannot be ported in place")
+      }
+      texts.append(
+        (source.path, text(of: source, places.map { (layer.items[$0], items[$0]) }, isClass ? dispatch : "")))
+    }
+    return texts
+  }
+
+  private func text(
+    of source: CompiledSource, _ items: [(item: LayerDeclarations.Item, text: String)], _ dispatch: String
+  ) -> String {
+    let imports = imports(of: source, items.map(\.item))
+    var (text, hasImports) = ("", false)
+    for statement in source.tree.statements {
+      if isVendorImport(statement) {
+        // The first of them makes place for all.
+        if !hasImports { text += statement.leadingTrivia.description + imports + statement.trailingTrivia.description }
+        hasImports = true
+      } else if let item = items.first(where: { $0.item.syntax.id == statement.id }) {
+        if !hasImports, !imports.isEmpty { text += imports + "\n" }
+        hasImports = true
+        text += item.text
+      } else {
+        text += statement.description
+      }
+    }
+    text = text.replacing(writer.placeOfMembers, with: writer.members)
+    if !dispatch.isEmpty { text += "\n" + dispatch.dropLast() }
+    return text + source.tree.endOfFileToken.description
+  }
+
+  private func imports(of source: CompiledSource, _ items: [LayerDeclarations.Item]) -> String {
+    let own = source.tree.statements.compactMap { $0.item.as(ImportDeclSyntax.self)?.path.trimmedDescription }
+    var imports = (items.isEmpty ? ["Foundation"] : CallLayer.imports(of: items)).subtracting(own)
+    if own.contains("UIKit") { imports.remove("KoineUIKit") }
+    return imports.sorted().map { "import \($0)" }.joined(separator: "\n")
+  }
+
+  private func isVendorImport(_ statement: CodeBlockItemSyntax) -> Bool {
+    guard let module = statement.item.as(ImportDeclSyntax.self)?.path.first?.name.text else { return false }
+    return VendorSites.style(of: module) != nil
+  }
+}
