@@ -7,12 +7,36 @@ private struct Switch: Decodable {
   let number, line: Int
   let text: String
 
-  /// `KOINE_MUTANTS`: the file.
-  static let file = ProcessInfo.processInfo.environment["KOINE_MUTANTS"]
+  /// `KOINE_MUTANTS`: the folder of these files, one for each app.
+  static let folder = ProcessInfo.processInfo.environment["KOINE_MUTANTS"]
+
+  static func all(of app: ReferenceApp) throws -> [Switch] {
+    let file = URL(fileURLWithPath: try #require(folder)).appendingPathComponent("\(app.rawValue).json")
+    return try JSONDecoder().decode([Switch].self, from: Data(contentsOf: file))
+  }
+
+  static let apps = ReferenceApp.allCases.filter { app in
+    folder.map { FileManager.default.fileExists(atPath: "\($0)/\(app.rawValue).json") } ?? false
+  }
+}
+
+/// A mistake that was seeded by hand in a ported layer (Scripts/port-mistakes.json), behind a switch.
+private struct SeededMistake: Decodable {
+  let kind, scenario, fact, step: String
+
+  /// Of the folder of `KOINE_MUTANTS`; the number of a mistake's switch is its place in the list.
+  static func all(of app: ReferenceApp) throws -> [SeededMistake] {
+    let file = URL(fileURLWithPath: try #require(Switch.folder)).appendingPathComponent("mistakes.json")
+    return try JSONDecoder().decode([String: [SeededMistake]].self, from: Data(contentsOf: file))[app.rawValue] ?? []
+  }
+
+  static let apps =
+    Switch.folder.map { FileManager.default.fileExists(atPath: "\($0)/mistakes.json") } == true
+    ? ReferenceApp.allCases : []
 }
 
 /// Turns off the statements that `koine port` has written, one at a time: the suite has to find each. Scripts/check-mutants runs it.
-@MainActor @Suite(.serialized, .enabled(if: Switch.file != nil, "Scripts/check-mutants")) struct MutantTests {
+@MainActor @Suite(.serialized, .enabled(if: Switch.folder != nil, "Scripts/check-mutants")) struct MutantTests {
   /// So many statements are drawn, by a seed.
   private static let count = environment("KOINE_MUTANT_COUNT", 60)
   private static let seed = environment("KOINE_MUTANT_SEED", 1)
@@ -23,10 +47,6 @@ private struct Switch: Decodable {
     ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
   }
 
-  private let suite = PortingSuite<any CallLayer>(
-    pair: "event-listener → koine (mutants)", old: { try ListenerLayer(in: $0) },
-    new: { try PortedListenerLayer(in: $0) }, facts: { $0.facts }, view: { $0.view }, actions: Actions.all)
-
   /// A scenario with the old layer's story, and the statements that the new layer reaches in it.
   private struct Baseline {
     let scenario: PortingScenario
@@ -35,9 +55,8 @@ private struct Switch: Decodable {
     let seconds: Double
   }
 
-  @Test func nineOfTenMutantsAreFound() async throws {
-    let file = try #require(Switch.file)
-    let all = try JSONDecoder().decode([Switch].self, from: Data(contentsOf: URL(fileURLWithPath: file)))
+  @Test(arguments: Switch.apps) func nineOfTenMutantsAreFound(_ app: ReferenceApp) async throws {
+    let (suite, all) = (app.portedSuite("mutants"), try Switch.all(of: app))
     var baselines: [Baseline] = []
     for scenario in PortingScenario.all {
       let old = await suite.playOld(scenario, seed: 1)
@@ -54,24 +73,49 @@ private struct Switch: Decodable {
     let reached = baselines.reduce(into: Set<Int>()) { $0.formUnion($1.reached) }
     try #require(!reached.isEmpty, "the ported layer has no switches")
     let executed = all.filter { reached.contains($0.number) }
-    var lines = ["\(all.count) written statements, \(executed.count) executed in a run of the suite"]
+    var lines = ["\(app.rawValue): \(all.count) written statements, \(executed.count) executed in a run of the suite"]
     lines += all.filter { !reached.contains($0.number) }.map { "not executed: \($0.line): \($0.text)" }
     let drawn = Self.draw(executed)
     var survivors: [Switch] = []
     for mutant in drawn {
-      let difference = await difference(of: mutant, baselines)
+      let difference = await difference(of: mutant, baselines, suite)
       if difference == nil { survivors.append(mutant) }
       lines.append("\(difference.map { "found: \($0)" } ?? "SURVIVED"): \(mutant.line): \(mutant.text)")
       print("mutant \(mutant.number): \(lines.last ?? "")")
     }
     let found = drawn.count - survivors.count
-    lines.append("found: \(found) of \(drawn.count), \(found * 100 / max(drawn.count, 1)) %")
+    lines.append("\(app.rawValue): found \(found) of \(drawn.count), \(found * 100 / max(drawn.count, 1)) %")
     print(lines.joined(separator: "\n"))
     #expect(Double(found) >= Self.share * Double(drawn.count), "\(survivors.map(\.text))")
   }
 
+  /// Each mistake is named by the fact and the step of the first difference.
+  @Test(arguments: SeededMistake.apps) func seededMistakesAreFound(_ app: ReferenceApp) async throws {
+    let (suite, mistakes) = (app.portedSuite("mistakes"), try SeededMistake.all(of: app))
+    #expect(mistakes.count == 12)
+    var found = 0
+    for (number, mistake) in mistakes.enumerated() {
+      let scenario = try #require(PortingScenario.all.first { $0.id == mistake.scenario })
+      let old = await suite.playOld(scenario, seed: 1)
+      let right = PortingReport(pair: suite.pair, old: [old], new: [await suite.playNew(scenario, seed: 1)])
+      #expect(right.isEqual, "\(right.text())")
+      Mutants.turnOff(number)
+      let wrong = PortingReport(pair: suite.pair, old: [old], new: [await suite.playNew(scenario, seed: 1)])
+      Mutants.turnOff(nil)
+      let first = wrong.differences.first
+      found += first == nil ? 0 : 1
+      let place = first.map { "\($0.fact) | \($0.step)" } ?? "NOT FOUND"
+      print("mistake: \(app.rawValue) | \(mistake.kind) | \(mistake.scenario) | \(place)")
+      #expect(first?.fact == mistake.fact, "\(mistake.kind)")
+      #expect(first?.step == mistake.step, "\(mistake.kind)")
+    }
+    print("\(app.rawValue): found \(found) of \(mistakes.count) mistakes")
+  }
+
   /// The first difference that a mutant makes, in a scenario that reaches its statement; nil if there is none.
-  private func difference(of mutant: Switch, _ baselines: [Baseline]) async -> String? {
+  private func difference(
+    of mutant: Switch, _ baselines: [Baseline], _ suite: PortingSuite<any CallLayer>
+  ) async -> String? {
     Mutants.turnOff(mutant.number)
     defer { Mutants.turnOff(nil) }
     for baseline in baselines where baseline.reached.contains(mutant.number) {

@@ -18,6 +18,9 @@ enum Mutants {
     }
   }
 
+  /// Whether the mistake with this number is made.
+  static func isOff(_ number: Int) -> Bool { !isOn(number) }
+
   static func turnOff(_ number: Int?) { lock.withLock { state.off = number } }
 
   /// The statements that have been reached since the last call.

@@ -4,14 +4,8 @@ import Testing
 
 /// The reference app of the call-agent style against the layer that `koine port --to koine` has written of it (Samples/porting).
 @MainActor @Suite struct PortedAgentTests {
-  private func suite() -> PortingSuite<any CallLayer> {
-    PortingSuite(
-      pair: "call-agent → koine (ported)", old: { try CallAgentLayer(in: $0) },
-      new: { try PortedAgentLayer(in: $0) }, facts: { $0.facts }, view: { $0.view }, actions: Actions.all)
-  }
-
   private func report(of scenarios: [PortingScenario], seeds: [UInt64]) async throws {
-    let report = await suite().run(scenarios, seeds: seeds)
+    let report = await ReferenceApp.callAgent.portedSuite("ported").run(scenarios, seeds: seeds)
     if let folder = ProcessInfo.processInfo.environment["KOINE_PORTING_REPORTS"] {
       try Data(report.html().utf8).write(to: URL(fileURLWithPath: "\(folder)/call-agent-ported.html"))
     }

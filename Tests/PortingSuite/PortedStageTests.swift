@@ -5,10 +5,7 @@ import Testing
 /// The reference app of the stage-strategy style against the layer that `koine port --to koine` has written of it (Samples/porting).
 @MainActor @Suite struct PortedStageTests {
   private func report(of scenarios: [PortingScenario], seeds: [UInt64]) async throws {
-    let suite = PortingSuite<any CallLayer>(
-      pair: "stage-strategy → koine (ported)", old: { try StageLayer(in: $0) }, new: { try PortedStageLayer(in: $0) },
-      facts: { ReferenceApp.stageStrategy.facts(of: $0) }, view: { $0.view }, actions: Actions.ofStage)
-    let report = await suite.run(scenarios, seeds: seeds)
+    let report = await ReferenceApp.stageStrategy.portedSuite("ported").run(scenarios, seeds: seeds)
     if let folder = ProcessInfo.processInfo.environment["KOINE_PORTING_REPORTS"] {
       try Data(report.html().utf8).write(to: URL(fileURLWithPath: "\(folder)/stage-strategy-ported.html"))
     }
