@@ -72,14 +72,3 @@ final class LocalCluster {
     try? FileManager.default.removeItem(atPath: directory)
   }
 }
-
-/// Asks a server of this machine for the status of a page.
-enum HTTPProbe {
-  /// - Returns: nil if there is no answer.
-  static func status(port: UInt16, path: String) -> Int? {
-    guard let line = try? LocalSocket(port: port) else { return nil }
-    line.write(Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n".utf8))
-    let words = String(decoding: line.read(limit: 4_096), as: UTF8.self).split(separator: " ")
-    return words.count > 1 ? Int(words[1]) : nil
-  }
-}
