@@ -8,24 +8,45 @@ step() {
   printf 'step %-28s %5d s\n' "$name" $((SECONDS - start))
 }
 
-# begin NAME COMMAND…: runs the command beside the steps that follow, with the least priority. One at a time.
+# What `begin` has begun and `finish` has not yet waited for, by its name.
+declare -A beside_process beside_log beside_start
+
+# begin NAME COMMAND…: runs the command beside the steps that follow, with less priority than theirs.
 begin() {
-  beside_name=$1 beside_start=$SECONDS beside_log=$(mktemp)
+  local name=$1
   shift
-  setsid nice -n 19 "$@" >"$beside_log" 2>&1 </dev/null &
-  beside=$!
-  trap 'kill -- -"$beside" 2>/dev/null || true; rm -f "$beside_log"' EXIT
+  beside_start[$name]=$SECONDS
+  beside_log[$name]=$(mktemp)
+  # Its log ends with the time that it took, which may be less than until `finish`.
+  setsid nice -n 5 bash -c '
+    start=$SECONDS
+    status=0
+    "$@" || status=$?
+    echo "ended after $((SECONDS - start)) s"
+    exit $status' begin "$@" >"${beside_log[$name]}" 2>&1 </dev/null &
+  beside_process[$name]=$!
+  trap end_beside EXIT
 }
 
-# finish: waits for what `begin` has begun; prints its output and its time; ends the script where it fails.
+# Ends what still runs beside the script, when it ends early.
+end_beside() {
+  local name
+  for name in "${!beside_process[@]}"; do
+    kill -- "-${beside_process[$name]}" 2>/dev/null || true
+    rm -f "${beside_log[$name]}"
+  done
+}
+
+# finish NAME: waits for what `begin` has begun under this name; prints its output and its time; ends the script where it fails.
 finish() {
-  local status=0
-  wait "$beside" || status=$?
-  cat "$beside_log"
-  trap - EXIT
-  rm -f "$beside_log"
-  [ "$status" -eq 0 ] || { printf 'step %-28s FAILED after %d s\n' "$beside_name" $((SECONDS - beside_start)) >&2; exit 1; }
-  printf 'step %-28s %5d s, beside the steps before\n' "$beside_name" $((SECONDS - beside_start))
+  local name=$1 status=0 log=${beside_log[$1]} took
+  wait "${beside_process[$name]}" || status=$?
+  cat "$log"
+  took=$(tail -n 1 "$log" | sed -n 's/^ended after \([0-9]*\) s$/\1/p')
+  rm -f "$log"
+  unset "beside_process[$name]" "beside_log[$name]"
+  [ "$status" -eq 0 ] || { printf 'step %-28s FAILED after %d s\n' "$name" "${took:-0}" >&2; exit 1; }
+  printf 'step %-28s %5d s, beside other steps; %d s until here\n' "$name" "${took:-0}" $((SECONDS - beside_start[$name]))
 }
 
 # total NAME LIMIT: prints the time since the script began; says so when it is more than LIMIT seconds.
