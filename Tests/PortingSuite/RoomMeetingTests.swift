@@ -1,3 +1,4 @@
+import Foundation
 import Koine
 import KoineTesting
 import Testing
@@ -130,5 +131,43 @@ import UIKit
     #expect(Failure.Code.cameraDenied ~= error)
     #expect(!(Failure.Code.microphoneDenied ~= error))
     #expect(!(Failure.Code.cameraDenied ~= CancellationError()))
+  }
+
+  private final class FrameCounter: VideoSink, @unchecked Sendable {  // `frames` is guarded by `lock`
+    private let lock = NSLock()
+    private var frames = 0
+    var count: Int { lock.withLock { frames } }
+    func render(_ frame: VideoFrame) { lock.withLock { frames += 1 } }
+  }
+
+  @Test func firstChoiceOfVideosStopsAllOthersAndALaterOneAddsToIt() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
+    let meeting = try await meeting(in: room, Log())
+    _ = (try await room.join("Bea"), try await room.join("Cleo"))
+    func source(of name: String) -> RoomSource? {
+      let one = meeting.session?.participants.first { $0.name == name }
+      return one?.tracks.first { $0.kind == .camera }.map { meeting.source($0) }
+    }
+    await room.until("both send video") { source(of: "Bea") != nil && source(of: "Cleo") != nil }
+    let (bea, cleo) = (try #require(source(of: "Bea")), try #require(source(of: "Cleo")))
+    let (ofBea, ofCleo) = (FrameCounter(), FrameCounter())
+    meeting.session?.attach(ofBea, to: bea.stream)
+    meeting.session?.attach(ofCleo, to: cleo.stream)
+    await room.until("both videos arrive") { ofBea.count > 0 && ofCleo.count > 0 }
+    meeting.choose([bea: LayerPreference()], without: [])
+    await room.run(for: .seconds(2))
+    let (beaBefore, cleoBefore) = (ofBea.count, ofCleo.count)
+    await room.run(for: .seconds(2))
+    #expect(ofBea.count > beaBefore)
+    #expect(ofCleo.count == cleoBefore)
+    meeting.choose([cleo: LayerPreference()], without: [])
+    await room.until("Cleo's video arrives again") { ofCleo.count > cleoBefore }
+    meeting.choose([:], without: [bea])
+    await room.run(for: .seconds(2))
+    let beaAfter = ofBea.count
+    await room.run(for: .seconds(2))
+    #expect(ofBea.count == beaAfter)
+    let share = Track(id: Track.ID(participant: "bea", track: "screen"), kind: .screen)
+    #expect(RoomSource(share).attendeeID == "bea#content")
   }
 }

@@ -209,10 +209,8 @@ extension KoineMeetingCallModel {
     if sessionStatus != .left { notice = KoineMeetingMeetingText.end(sessionStatus) }
   }
 
-  // koine port: it handles what the common layer does not report, and does nothing
-  // func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {}
-  // koine port: it handles what the common layer does not report, and does nothing
-  // func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) {}
+  func sourcesAvailable(sources: [RoomSource]) {}
+  func sourcesUnavailable(sources: [RoomSource]) {}
 
   func cameraAllowed(available: Bool) {
     notice = available ? nil : KoineMeetingMeetingText.end(.refused(Failure(.camera, "")))
@@ -782,6 +780,12 @@ extension KoineMeetingCallModel {
       messageReceived(dataMessage: message)
     case .publishFailed(let track, let failure) where track.kind == .camera && failure.code == .forbidden && observed.contains(.call):
       cameraAllowed(available: false)
+    case .streamAdded(let track, let owner) where !track.isMuted && track.kind.isVideo && !owner.isLocal && observed.contains(.call),
+      .streamMuted(let track, let owner) where !track.isMuted && track.kind.isVideo && !owner.isLocal && observed.contains(.call):
+      sourcesAvailable(sources: [meeting.source(track)])
+    case .streamRemoved(let track, let owner) where !track.isMuted && track.kind.isVideo && !owner.isLocal && observed.contains(.call),
+      .streamMuted(let track, let owner) where track.isMuted && track.kind.isVideo && !owner.isLocal && observed.contains(.call):
+      sourcesUnavailable(sources: [RoomSource(track)])
     case .streamPublished(let track) where track.kind == .screen:
       sharedTrack = track.id
       if observed.contains(.share) { shareStarted() }

@@ -9,7 +9,7 @@ enum MeetingEvent: Sendable {
 }
 /// A call with shares as attendees, and with tiles from their first frame on.
 final class RoomMeeting: RoomCall, @unchecked Sendable {
-  var observer: ((SessionEvent) -> Void)?, meetingObserver: ((MeetingEvent) -> Void)?
+  var observer: ((SessionEvent) -> Void)?, meetingObserver: ((MeetingEvent) -> Void)?, chosen: Set<Track.ID>?
   private var tiles: [Track.ID: RoomTile] = [:], views: [Int: (sink: any VideoSink, stream: Track.ID)] = [:]
   private var sent: Set<Track.ID> = [], sound: [Participant.ID: (isMuted: Bool, isReported: Bool)] = [:], begin: Tick?
 

@@ -26,9 +26,12 @@ import UIKit
     let track = Track(id: Track.ID(participant: "", track: UUID().uuidString), kind: .camera)
     self.init(track, in: nil, options: config, feed: device)
   }
-
   /// In dBov, several times a second.
   func setLevelHandler(_ handler: ((Float) -> Void)?) { levelHandler = handler }
+  /// The devices that it can come from.
+  var sources: [Machine.Device] {
+    (try? Backends.world())?.machine.devices(track.kind.isVideo ? .camera : .microphone) ?? []
+  }
   func setMuted(_ isMuted: Bool) {
     track.isMuted = isMuted
     local?.setMuted(isMuted)
@@ -39,7 +42,6 @@ import UIKit
     session?.attach(view, to: track.id)
     return view
   }
-
   /// - Returns: why it cannot be published; nil if it can.
   func publish(in session: Session) -> Failure? {
     do {

@@ -91,6 +91,7 @@ public enum Fact: String, Hashable, Sendable, CaseIterable {
   // Of meetings.
   case connecting, interrupted, participantDropped, participantMuted, participantUnmuted, speakersChanged
   case tileAdded, tileRemoved, tilePaused, tileResumed, pathBecamePoor, pathRecovered
+  case sourcesAvailable, sourcesUnavailable
   case videoConnecting, videoJoined, videoLeft, cameraAllowed
   case shareStarted, shareEnded, captureStarted, captureEnded, captureFailed
 }

@@ -46,11 +46,21 @@ import Testing
       public var pauseState = VideoPauseState.unpaused
     }
     public class DataMessage { public let senderAttendeeId = "", throttled = false; public func text() -> String? { nil } }
+    public class RemoteVideoSource: Hashable {
+      public var attendeeId = ""
+      public static func == (a: RemoteVideoSource, b: RemoteVideoSource) -> Bool { a === b }
+      public func hash(into hasher: inout Hasher) {}
+    }
+    public class VideoSubscriptionConfiguration { public init() {} }
     public protocol AudioVideoObserver: AnyObject {
+      func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource])
+      func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource])
       func audioSessionDidStart(reconnecting: Bool)
       func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus)
     }
     extension AudioVideoObserver {
+      public func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {}
+      public func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) {}
       public func audioSessionDidStart(reconnecting: Bool) {}
       public func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {}
     }
@@ -71,6 +81,8 @@ import Testing
     public class ContentShareSource { public init() {}; public var videoSource: InAppScreenCaptureSource? }
     public protocol AudioVideoControllerFacade {
       func start() throws; func stop(); func startRemoteVideo(); func startLocalVideo() throws; func stopLocalVideo()
+      func updateVideoSourceSubscriptions(
+        addedOrUpdated: [RemoteVideoSource: VideoSubscriptionConfiguration], removed: [RemoteVideoSource])
       func addAudioVideoObserver(observer: any AudioVideoObserver)
       func removeAudioVideoObserver(observer: any AudioVideoObserver)
     }
@@ -148,7 +160,7 @@ import Testing
     #expect(source.contains("  // private let logger = ConsoleLogger(name: \"app\")\n"))
     #expect(source.contains("    // let host = \"https://example.org\"\n"))
     #expect(layer.warnings == [])
-    #expect(layer.helpers.map(\.fileName) == ["RoomCall.swift", "RoomMeeting.swift"])
+    #expect(layer.helpers.map(\.fileName) == ["RoomCall.swift", "RoomMeeting.swift", "RoomSources.swift"])
   }
 
   @Test func observersGetOneFactOfOneAttendeeWhileTheyAreRegistered() throws {
@@ -353,6 +365,32 @@ import Testing
     #expect(source.contains("screen.observer = { [weak self] event in self?.handle(event) }"))
     #expect(source.contains("    case .captureStarted:\n      captureStarted()\n"))
     #expect(source.contains("func mute() -> Bool { audioVideo.setMicrophone(isOn: false) }"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func sourcesOfVideosAreChosenByTheirAttendees() throws {
+    let layer = try layer(
+      """
+      final class Model: AudioVideoObserver {
+        let audioVideo: AudioVideoFacade
+        private var sources: [RemoteVideoSource] = []
+        init(_ audioVideo: AudioVideoFacade) { self.audioVideo = audioVideo }
+        func start() { audioVideo.addAudioVideoObserver(observer: self) }
+        func show(only id: String) {
+          var wanted: [RemoteVideoSource: VideoSubscriptionConfiguration] = [:]
+          for source in sources where source.attendeeId == id { wanted[source] = VideoSubscriptionConfiguration() }
+          audioVideo.updateVideoSourceSubscriptions(addedOrUpdated: wanted, removed: sources.filter { $0.attendeeId != id })
+        }
+        func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) { self.sources += sources }
+        func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) { self.sources.removeAll(where: sources.contains) }
+      }
+      """)
+    #expect(layer.source.contains("private var sources: [RoomSource] = []"))
+    #expect(layer.source.contains("var wanted: [RoomSource: LayerPreference] = [:]"))
+    #expect(layer.source.contains("where source.attendeeID == id { wanted[source] = LayerPreference() }"))
+    #expect(layer.source.contains("audioVideo.choose(wanted, without: sources.filter { $0.attendeeID != id })"))
+    #expect(layer.source.contains("sourcesAvailable(sources: [meeting.source(track)])"))
+    #expect(layer.source.contains("sourcesUnavailable(sources: [RoomSource(track)])"))
     #expect(layer.warnings == [])
   }
 }

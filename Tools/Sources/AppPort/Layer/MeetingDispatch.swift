@@ -91,6 +91,15 @@ struct MeetingDispatch {
     lines += when(
       ".publishFailed(let track, let failure) where track.kind == .camera && failure.code == .forbidden "
         + "&& \(observed).contains(.call)", calls(.cameraAllowed, "false"))
+    let remote = "track.kind.isVideo && !owner.isLocal && \(observed).contains(.call)"
+    let change = { (event: String, isMuted: Bool) in
+      ".stream\(event)(let track, let owner) where \(isMuted ? "" : "!")track.isMuted && \(remote)"
+    }
+    lines += when(
+      change("Added", false) + ",\n      " + change("Muted", false),
+      calls(.sourcesAvailable, "[meeting.source(track)]"))
+    lines += when(
+      change("Removed", false) + ",\n      " + change("Muted", true), calls(.sourcesUnavailable, "[RoomSource(track)]"))
     guard has(.shareStarted) || has(.shareEnded) else { return lines }
     let (shared, share) = (writer.name(.sharedTrack), "\(observed).contains(.share)")
     lines += when(

@@ -25,6 +25,9 @@ enum MeetingReader: StyleReader {
     "DefaultModality.id": "self",
     "VideoTileState": "RoomTile", "VideoTileState.isContent": "RoomTile.isContent",
     "VideoTileState.attendeeId": "RoomTile.attendeeID",
+    "RemoteVideoSource": "RoomSource", "RemoteVideoSource.attendeeId": "RoomSource.attendeeID",
+    "VideoSubscriptionConfiguration": "LayerPreference",
+    "VideoSubscriptionConfiguration.init()": "LayerPreference.init()",
     "InAppScreenCaptureSource": "RoomScreen", "ContentShareSource": "RoomShare",
     "ContentShareSource.videoSource": "RoomShare.videoSource",
     "DefaultVideoRenderView.init()": "VideoView.init()",
@@ -84,7 +87,9 @@ enum MeetingReader: StyleReader {
   private static func helper(_ function: String, _ labels: [(new: String, old: String)] = []) -> Structure {
     Structure(.inHelper) { use in
       guard let base = use.base else { return nil }
-      let arguments = labels.compactMap { label in use.arguments[label.old].map { "\(label.new): \($0)" } }
+      let arguments = labels.compactMap { label in
+        use.arguments[label.old].map { label.new == "_" ? $0 : "\(label.new): \($0)" }
+      }
       return arguments.count == labels.count ? "\(base).\(function)(\(arguments.joined(separator: ", ")))" : nil
     }
   }
@@ -132,6 +137,8 @@ enum MeetingReader: StyleReader {
     },
     "VideoTileControllerFacade.bindVideoView(videoView:tileId:)": helper(
       "bind", [("view", "videoView"), ("tile", "tileId")]),
+    "AudioVideoControllerFacade.updateVideoSourceSubscriptions(addedOrUpdated:removed:)": helper(
+      "choose", [("_", "addedOrUpdated"), ("without", "removed")]),
     "VideoTileControllerFacade.unbindVideoView(tileId:)": helper("unbind", [("tile", "tileId")]),
     // An id is a text, and its modality the end of the text.
     "DefaultModality.init(id:)": part("id"),
@@ -182,7 +189,7 @@ enum MeetingReader: StyleReader {
     },
   ]
 
-  static var helper: LayerHelper? { MeetingHelper.file }
+  static var helpers: [LayerHelper] { [KoineHelper.file, MeetingHelper.file, MeetingHelper.sources] }
 
   static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
     MeetingDispatch(model, writer).text(of: type)

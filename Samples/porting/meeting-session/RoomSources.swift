@@ -1,0 +1,30 @@
+// What layers read from the meeting session style need to choose the received videos: the same file for every app.
+import Koine
+
+/// A video that can be received. A share is an attendee's: the id is its owner's and `#content`.
+struct RoomSource: Hashable, Sendable {
+  let stream: Track.ID, attendeeID: String
+  init(_ track: Track) {
+    (stream, attendeeID) = (track.id, track.id.participant + (track.kind == .screen ? "#content" : ""))
+  }
+}
+
+extension RoomMeeting {
+  /// Receives these videos with their preferences. With the first choice, a meeting ceases to receive all others.
+  func choose(_ added: [RoomSource: LayerPreference], without removed: [RoomSource]) {
+    guard let session else { return }
+    let (new, old) = (Set(added.keys.map(\.stream)), chosen)
+    chosen = (old ?? []).union(new).subtracting(removed.map(\.stream))
+    for (source, preference) in added {
+      session.setPreference(preference, for: source.stream)
+      session.subscribe(to: source.stream)
+    }
+    let others = old == nil ? session.participants.flatMap(\.tracks).filter(\.kind.isVideo).map(\.id) : []
+    for stream in Set(others + removed.map(\.stream)).subtracting(new) { session.unsubscribe(from: stream) }
+  }
+  /// The source of a video that has come.
+  func source(_ track: Track) -> RoomSource {
+    if let chosen, !chosen.contains(track.id) { session?.unsubscribe(from: track.id) }
+    return RoomSource(track)
+  }
+}
