@@ -341,4 +341,12 @@ import Testing
       files["View.swift"].map { $0 == "import Foundation\nimport Koine\nstruct View { let model = Model() }\n" } ?? true
     )
   }
+
+  @Test func portInPlaceLeavesNoEmptyLineOfAnImport() throws {
+    let (app, facts) = try compiled(
+      "final class Model { var meeting: Meeting? }\n", "import Foundation\nimport VideoSDKRTC\nstruct Other {}\n")
+    let layer = try CallLayer(of: "Model", in: app, to: .koine, isInPlace: true) { _ throws(FactsFailure) in facts }
+    let other = layer.changedFiles.first { $0.path.hasSuffix("/View.swift") }
+    #expect(other?.text == "import Foundation\nstruct Other {}\n")
+  }
 }

@@ -37,19 +37,22 @@ struct InPlaceFiles {
     of source: CompiledSource, _ items: [(item: LayerDeclarations.Item, text: String)], _ dispatch: String
   ) -> String {
     let imports = imports(of: source, items.map(\.item))
-    var (text, hasImports) = ("", false)
+    var (text, hasImports, isLineGone) = ("", false, false)
     for statement in source.tree.statements {
-      if isVendorImport(statement) {
-        // The first of them makes place for all.
-        if !hasImports { text += statement.leadingTrivia.description + imports + statement.trailingTrivia.description }
+      var piece = statement.description
+      let isImport = isVendorImport(statement)
+      // The first of the vendor's imports makes place for all.
+      let made = hasImports ? "" : imports
+      if isImport {
+        piece = statement.leadingTrivia.description + made
         hasImports = true
       } else if let item = items.first(where: { $0.item.syntax.id == statement.id }) {
-        if !hasImports, !imports.isEmpty { text += imports + "\n" }
+        piece = (made.isEmpty ? "" : made + "\n") + item.text
         hasImports = true
-        text += item.text
-      } else {
-        text += statement.description
       }
+      if isLineGone, piece.hasPrefix("\n") { piece.removeFirst() }
+      isLineGone = isImport && made.isEmpty
+      text += piece
     }
     text = text.replacing(writer.placeOfMembers, with: writer.members)
     if !dispatch.isEmpty { text += "\n" + dispatch.dropLast() }
