@@ -6,14 +6,18 @@ public final class Bytes: @unchecked Sendable {
   /// Number of bytes.
   public let capacity: Int
   /// How many of the bytes from the start are in use.
-  @exclusivity(unchecked) public var count: Int
+  public var count: Int {
+    get { used }
+    set { used = newValue }
+  }
+  /// Not `count` itself, because other modules would check every access at run time.
+  @exclusivity(unchecked) private var used = 0
   /// Address of the first byte.
   public let base: UnsafeMutableRawPointer
 
   /// Allocates memory; its contents are undefined.
   public init(capacity: Int) {
     self.capacity = capacity
-    count = 0
     // An alignment of 16, which `malloc` gives anyway, would take the slower way through `posix_memalign`.
     base = .allocate(byteCount: Swift.max(capacity, 1), alignment: 8)
   }

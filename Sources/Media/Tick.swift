@@ -27,8 +27,8 @@ public struct Tick: Hashable, Comparable, Sendable, Codable {
 }
 
 extension Tick {
-  /// Work that is done once or twice a second for each peer or room, and need not be exact, is due at multiples of this interval:
-  /// one turn of a loop then does it for many.
+  /// Work that is done once a second for each room, and need not be exact, is due at multiples of this interval: one turn of a loop
+  /// then does it for many.
   package struct TurnInterval: Sendable {
     fileprivate let nanoseconds: Int64
     package static let sharedTurn = TurnInterval(nanoseconds: 50_000_000)
@@ -55,8 +55,9 @@ extension Tick: CustomStringConvertible {
 extension Duration {
   /// The whole duration in nanoseconds; beyond ±292 years it saturates.
   @inlinable public var nanoseconds: Int64 {
-    // Durations below 9 s, which are the most, need no division of 128 bits.
+    // Durations below 9 s, which are the most, and those below an hour need no division of 128 bits.
     if let short = Int64(exactly: self.attoseconds) { return short / 1_000_000_000 }
+    if self > .zero, let long = Int64(exactly: self.attoseconds >> 9) { return long / (1_000_000_000 >> 9) }
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000

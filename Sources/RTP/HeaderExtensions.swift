@@ -51,9 +51,8 @@ package struct HeaderExtensions: Hashable, Sendable {
   /// RFC 6464: −127...0 dBov.
   package var audioLevel: Int8?
   package var voiceActivity = false
-  package var mid: String?
-  package var rid: String?
-  package var repairedRID: String?
+  /// Only a stream's first packets have names: as one reference they cost the other packets nothing.
+  private var names: Names?
   /// Seconds modulo 64, 6.18 fixed point.
   package var absoluteSendTime: UInt32?
   /// 64-bit NTP time of the capturing system.
@@ -65,6 +64,42 @@ package struct HeaderExtensions: Hashable, Sendable {
   package var transportSequence: UInt16?
 
   package init() {}
+
+  private final class Names: Hashable, Sendable {
+    let mid, rid, repairedRID: String?
+
+    init(mid: String?, rid: String?, repairedRID: String?) {
+      (self.mid, self.rid, self.repairedRID) = (mid, rid, repairedRID)
+    }
+
+    static func == (a: Names, b: Names) -> Bool { (a.mid, a.rid, a.repairedRID) == (b.mid, b.rid, b.repairedRID) }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(mid)
+      hasher.combine(rid)
+      hasher.combine(repairedRID)
+    }
+  }
+
+  private mutating func setNames(mid: String?, rid: String?, repairedRID: String?) {
+    let isNamed = mid != nil || rid != nil || repairedRID != nil
+    names = isNamed ? Names(mid: mid, rid: rid, repairedRID: repairedRID) : nil
+  }
+
+  package var mid: String? {
+    get { names?.mid }
+    set { setNames(mid: newValue, rid: rid, repairedRID: repairedRID) }
+  }
+
+  package var rid: String? {
+    get { names?.rid }
+    set { setNames(mid: mid, rid: newValue, repairedRID: repairedRID) }
+  }
+
+  package var repairedRID: String? {
+    get { names?.repairedRID }
+    set { setNames(mid: mid, rid: rid, repairedRID: newValue) }
+  }
 
   /// - Parameter names: whether mid and rids are wanted; reading them allocates.
   package init(

@@ -14,7 +14,7 @@ extension Room {
   }
 
   func watchLayers(at now: Tick) {
-    if nextLayerCheck == nil { nextLayerCheck = (now + Self.checkInterval).roundedUp(to: .sharedTurn) }
+    if nextLayerCheck == nil { nextLayerCheck = now + Self.checkInterval }
     needsSettling = true
   }
 
@@ -24,9 +24,7 @@ extension Room {
     nextLayerCheck = nil
     for member in members {
       for track in member.tracks where !track.codec.isAudio {
-        if track.layers.count > 1 || !track.forwarders.isEmpty {
-          nextLayerCheck = (now + Self.checkInterval).roundedUp(to: .sharedTurn)
-        }
+        if track.layers.count > 1 || !track.forwarders.isEmpty { nextLayerCheck = now + Self.checkInterval }
         track.measure(at: now)
       }
     }

@@ -30,17 +30,17 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private(set) var apis: VendorAPIs?
   /// Signs the passes of the server's own services, which are admitted in addition to the clients of `Access`.
   private let ownKey: Lock<SigningKey?>
-  private(set) var signaling: SignalingHost?
-  var lines: [ConnectionID: ClientLine] = [:]
+  @exclusivity(unchecked) private(set) var signaling: SignalingHost?
+  @exclusivity(unchecked) var lines: [ConnectionID: ClientLine] = [:]
   /// Closed at the end of the turn, when their last messages have been sent.
-  private var closingLines: [ConnectionID] = []
+  @exclusivity(unchecked) private var closingLines: [ConnectionID] = []
   let checker = CredentialChecker()
   var loggers = ClientLoggers()
-  private var pool: ForkJoinPool?
+  @exclusivity(unchecked) private var pool: ForkJoinPool?
   /// One sender for each worker of the pool.
-  private var senders: [BatchSender] = []
-  private var addressFilter = SourceAddressFilter()
-  private var idleMemory = IdleMemory()
+  @exclusivity(unchecked) private var senders: [BatchSender] = []
+  @exclusivity(unchecked) private var addressFilter = SourceAddressFilter()
+  @exclusivity(unchecked) private var idleMemory = IdleMemory()
   private let resumeGrace: Duration
   private let connectTimeout: Duration
   private let nextConnection = Lock(0)
@@ -48,18 +48,18 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   let ownLedger: ServerLedger?
   private(set) var commands: NodeCommands?
   /// In a cluster. Changed by `RouterHost+Cluster`.
-  var ledger: ServerCluster.Connection?
-  var loadMeter: LoadMeter?
+  @exclusivity(unchecked) var ledger: ServerCluster.Connection?
+  @exclusivity(unchecked) var loadMeter: LoadMeter?
   var ledgerMeter = LedgerMeter()
   let readiness = Lock(Readiness())
   let nodes = Lock(KnownNodes())
   var drainWaits: [CheckedContinuation<Void, Never>] = []
   var releaseWaits: [CheckedContinuation<Void, Never>] = []
   var hasLeftCluster = false
-  private var addresses: [TransportAddress] = []
+  @exclusivity(unchecked) private var addresses: [TransportAddress] = []
   /// Announced addresses by the bound ones, where they differ.
-  private var boundAddresses: [TransportAddress: SocketAddress] = [:]
-  private var announcedAddresses: [SocketAddress: TransportAddress] = [:]
+  @exclusivity(unchecked) private var boundAddresses: [TransportAddress: SocketAddress] = [:]
+  @exclusivity(unchecked) private var announcedAddresses: [SocketAddress: TransportAddress] = [:]
 
   /// - Parameters:
   ///   - resumeGrace: how long after a connection loss its client may resume.
@@ -83,7 +83,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   /// Media is taken from these only, without ports; nil: from everywhere. (Binding to the loopback device would not do: the
   /// kernel delivers datagrams for another own address as if they came in by that address's interface.)
-  private var ownAddressesOnly: Set<SocketAddress>?
+  @exclusivity(unchecked) private var ownAddressesOnly: Set<SocketAddress>?
 
   var now: Tick { Scheduler.real.now }
 

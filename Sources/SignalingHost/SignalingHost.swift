@@ -71,12 +71,12 @@ package final class SignalingHost {
   private var connections: [ConnectionID: Client] = [:]
   private var keys: [String: Client] = [:]
   /// The longest lost first: all have the same grace.
-  private var lost: [Client] = []
-  private var outgoing: [Outgoing] = []
-  private var nextOutgoing = 0
-  private var events: [Event] = []
+  @exclusivity(unchecked) private var lost: [Client] = []
+  @exclusivity(unchecked) private var outgoing: [Outgoing] = []
+  @exclusivity(unchecked) private var nextOutgoing = 0
+  @exclusivity(unchecked) private var events: [Event] = []
   /// Copies of one message come one after the other: it is encoded once for all of them.
-  private var last: (number: UInt64, message: EncodedMessage)?
+  @exclusivity(unchecked) private var last: (number: UInt64, message: EncodedMessage)?
   /// Receives each message of the router before it is translated, for logs.
   package var observe: ((ServerMessage, ClientID) -> Void)?
 

@@ -17,6 +17,8 @@ package final class UDPSocket {
   @exclusivity(unchecked) private var lengths = [Int32](repeating: 0, count: Int(koine_batch))
   @exclusivity(unchecked) private var sources = [sockaddr_storage](
     repeating: sockaddr_storage(), count: Int(koine_batch))
+  /// Blocks of the last call. By the next one most receivers are done with what they do not keep.
+  @exclusivity(unchecked) private var given: [Bytes] = []
   /// Of `slots`.
   @exclusivity(unchecked) private var pointers: [UnsafeMutableRawPointer?] = []
   /// How many datagrams the next call asks for: preparing a large batch costs more than the few datagrams that usually wait.
@@ -65,6 +67,7 @@ package final class UDPSocket {
   /// Hands out the datagrams at hand, at most one batch; each block belongs to `body`, which may keep it.
   /// - Returns: whether there may be more.
   package func receive(pool: inout BytesPool, _ body: (Bytes, SocketAddress) -> Void) -> Bool {
+    while let block = given.popLast() { pool.give(consume block) }
     while slots.count < batch {
       slots.append(pool.take())
       pointers.append(slots[slots.count - 1].base)
@@ -79,7 +82,7 @@ package final class UDPSocket {
       pointers[index] = slots[index].base
       datagram.count = Int(lengths[index])
       if datagram.count > 0, let source = SocketAddress(sources[index]) { body(datagram, source) }
-      pool.give(datagram)
+      given.append(datagram)
     }
     defer { batch = Int(count) == batch ? Int(koine_batch) : Self.smallBatch }
     return Int(count) == batch

@@ -43,6 +43,8 @@ package final class ICEAgent {
   @exclusivity(unchecked) private var isControlling: Bool
   private let local: ICECredentials
   @exclusivity(unchecked) private var remote: ICECredentials?
+  /// Asked after every packet: to look at `remote` would copy it.
+  @exclusivity(unchecked) private var hasRemote = false
   @exclusivity(unchecked) private var random: SeededRandom
   private let tieBreaker: UInt64
   @exclusivity(unchecked) private var localAddresses: [TransportAddress] = []
@@ -104,7 +106,7 @@ package final class ICEAgent {
     if isControlling { nomination = makeCheck(nominating: true) } else { nextConsentCheck = now }
   }
 
-  package func setRemote(_ credentials: ICECredentials) { remote = credentials }
+  package func setRemote(_ credentials: ICECredentials) { (remote, hasRemote) = (credentials, true) }
 
   package func addRemote(_ candidate: ICECandidate) {
     guard role != .lite, let address = candidate.address else { return }
@@ -314,8 +316,10 @@ package final class ICEAgent {
 
   package var deadline: Tick? {
     if isOver { return nil }
-    var soonest = selected.map { _ in lastConsent + Self.consentLimit }
-    guard role != .lite, remote != nil else { return soonest.sooner(remote == nil ? nil : proven.deadline) }
+    var soonest: Tick? = selected == nil ? nil : lastConsent + Self.consentLimit
+    guard role != .lite, hasRemote else {
+      return hasRemote && proven.isAsking ? soonest.sooner(proven.deadline) : soonest
+    }
     if selected == nil {
       soonest = patienceEnds ?? now
     } else {
@@ -358,6 +362,7 @@ package final class ICEAgent {
       if role == .lite { proven.sent(count, on: (reply.source, reply.destination)) }
       return Transmit(count: count, source: reply.source, destination: reply.destination)
     }
+    if role == .lite, !proven.isAsking { return nil }
     guard !isOver, let remote else { return nil }
     if role == .lite { return pollValidation(to: remote, into: out) }
     if let selected, let check = nextWatch() {

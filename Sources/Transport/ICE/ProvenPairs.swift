@@ -122,6 +122,9 @@ struct ProvenPairs {
 
   // MARK: Our checks
 
+  /// Whether a check of ours is still to be sent.
+  var isAsking: Bool { pairs.contains { $0.question.left > 0 } }
+
   var deadline: Tick? {
     pairs.reduce(nil) { ($0 as Tick?).sooner($1.question.left > 0 ? $1.question.next : nil) }
   }

@@ -65,8 +65,7 @@ final class ControlQueue {
       speaker = speaker ?? localSSRC
     }
     packets.append(.sourceDescription([SourceDescription(source: speaker ?? localSSRC, canonicalName: canonicalName)]))
-    reportDue =
-      roundTrip == nil ? now + Self.firstReportInterval : (now + Self.reportInterval).roundedUp(to: .sharedTurn)
+    reportDue = now + (roundTrip == nil ? Self.firstReportInterval : Self.reportInterval)
   }
 
   /// Nothing is sent any more but the end of these sources.
@@ -79,9 +78,9 @@ final class ControlQueue {
     guard !packets.isEmpty else { return nil }
     var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: out[..<min(out.count, 1_150)]))
     var taken = 0
-    for packet in packets {
+    for index in packets.indices {
       let before = writer
-      packet.write(to: &writer)
+      packets[index].write(to: &writer)
       if writer.overflowed {
         writer = before
         if taken == 0 { (taken, dropped) = (1, dropped + 1) }  // larger than a datagram: it cannot be sent at all
@@ -89,7 +88,7 @@ final class ControlQueue {
       }
       taken += 1
     }
-    packets.removeFirst(taken)
+    if taken == packets.count { packets.removeAll(keepingCapacity: true) } else { packets.removeFirst(taken) }
     guard writer.count > 0 else { return nil }
     trace(UnsafeRawBufferPointer(rebasing: out[..<writer.count]))
     return try? srtp.protectRTCP(out, count: writer.count)
@@ -115,21 +114,23 @@ struct PlaintextTrace {
 
 /// Events that wait to be polled; keeps its memory.
 final class EventQueue {
+  /// Those from `head` to `end` wait; the others are nil.
   @exclusivity(unchecked) private var items: [PeerEvent?] = []
   @exclusivity(unchecked) private var head = 0
+  @exclusivity(unchecked) private var end = 0
 
-  var isEmpty: Bool { head == items.count }
+  var isEmpty: Bool { head == end }
 
-  func append(_ event: PeerEvent) { items.append(event) }
+  func append(_ event: PeerEvent) {
+    if end < items.count { items[end] = event } else { items.append(event) }
+    end += 1
+  }
 
   func popFirst() -> PeerEvent? {
-    guard head < items.count else { return nil }
+    guard head < end else { return nil }
     let event = items[head].take()
     head += 1
-    if head == items.count {
-      items.removeAll(keepingCapacity: true)
-      head = 0
-    }
+    if head == end { (head, end) = (0, 0) }
     return event
   }
 }

@@ -98,24 +98,6 @@ import Testing
     #expect(try next(queue)?.isEmpty == false)
   }
 
-  @Test func reportsOfManyPeersAreDueInTheSameTurns() {
-    var due: Set<Tick> = []
-    for peer in 0..<200 {
-      let queue = queue()
-      queue.measured(roundTrip: .milliseconds(10))
-      let now = now + .milliseconds(peer * 5)
-      queue.addReports([], [block(7)], at: now)
-      guard let next = queue.reportDue else {
-        Issue.record("no report is due")
-        continue
-      }
-      #expect(next >= now + .seconds(1))
-      #expect(next < now + .milliseconds(1_050))
-      due.insert(next)
-    }
-    #expect(due.count <= 21)
-  }
-
   @Test func closingQueueSendsOnlyTheGoodbye() throws {
     let queue = queue()
     queue.append(.pictureLoss(sender: 1, media: 2))
