@@ -180,15 +180,19 @@ private final class LossyCall {
 }
 
 @Suite struct ProtectedCallTests {
+  /// Over several losses: which packets a seed loses depends on each packet that either peer sends.
   @Test func protectedAudioSurvivesFivePercentLoss() throws {
-    let plain = try LossyCall(loss: 0.05, seed: 1).run(isProtected: false, seconds: 8)
-    let protected = try LossyCall(loss: 0.05, seed: 1).run(isProtected: true, seconds: 8)
-    let figures =
-      "concealed \(plain.figures.concealedFraction) and \(protected.figures.concealedFraction), "
-      + "correlation \(plain.correlation) and \(protected.correlation)"
-    #expect(protected.figures.concealedFraction < 0.01, "\(figures)")
-    #expect(protected.correlation > plain.correlation, "\(figures)")
-    #expect(protected.correlation > 0.97, "\(figures)")
+    var plain: [Double] = []
+    var protected: [Double] = []
+    for seed in UInt64(1)...6 {
+      plain.append(try LossyCall(loss: 0.05, seed: seed).run(isProtected: false, seconds: 8).correlation)
+      let call = try LossyCall(loss: 0.05, seed: seed).run(isProtected: true, seconds: 8)
+      protected.append(call.correlation)
+      #expect(call.figures.concealedFraction < 0.01, "seed \(seed)")
+    }
+    #expect(protected.reduce(0, +) > plain.reduce(0, +), "\(protected), \(plain)")
+    #expect(protected.sorted()[2] > 0.97, "\(protected)")
+    #expect(protected.count { $0 > 0.97 } >= 5, "\(protected)")
   }
 
   @Test func protectionDoesNotDegradeAudioOnCleanPath() throws {
