@@ -2,8 +2,8 @@ import Foundation
 import Koine
 import KoineEmbeddedBackend
 
-/// The same 20 rooms of five, who talk, on clusters of 10, 20 and 40 nodes, on a virtual clock with a ledger in memory: what more nodes
-/// cost.
+/// The same 20 rooms of five talking participants on clusters of 10, 20 and 40 nodes, on a virtual clock with a ledger in memory: the cost
+/// of more nodes.
 ///
 /// For instructions: `KOINE_NODES=10 valgrind --tool=callgrind koine-benchmark nodes --seconds N`, with two lengths. The difference is
 /// free of what the start and the joins take.

@@ -3,7 +3,8 @@ import Glibc
 import Koine
 import KoineServerBackend
 
-/// Three nodes of a cluster with 50 rooms of two who talk are restarted one after the other: how long a participant hears nothing.
+/// Three nodes of a cluster with 50 rooms of two talking participants are restarted one after the other: how long a participant hears
+/// nothing.
 ///
 /// Needs `redis-server` and `koine` beside this program.
 struct RestartBenchmark {

@@ -3,7 +3,7 @@ import Foundation
 /// Many rooms of two, and one large room in which as few packets are forwarded, through `koine serve` and through Janus'
 /// VideoRoom, in turns, by the same load.
 ///
-/// In rooms of two a packet comes alone and leaves alone, so what is measured is a wake-up: from `epoll_wait` to `sendmsg`. In
+/// In rooms of two a packet comes alone and leaves alone, so the figure is a wake-up: from `epoll_wait` to `sendmsg`. In
 /// the large room the receivers share it.
 struct RoomsBenchmark {
   /// Fewer for a quick look.

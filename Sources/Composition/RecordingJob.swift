@@ -164,8 +164,8 @@ final class RecordingJob: Sendable {
   /// How long the recorder waits for participants after it begins. The participant that requested the recording may have left before
   /// the recorder joined.
   private static let patience = Duration.seconds(3)
-  /// The same for a room that has moved, to which participants return one after the other, and how long it may then be empty: from a
-  /// home whose cable was pulled they return after 6 to 9 s.
+  /// The same for a room that has moved, to which participants return one after the other, and how long it may then be empty: after a
+  /// pulled cable of the home they return within 6 to 9 s.
   private static let patienceAfterMove = Duration.seconds(10)
 
   private func endIfStillAlone() {

@@ -40,7 +40,7 @@ public struct OutputRequest: Hashable, Sendable {
 public struct RecorderStatus: Hashable, Sendable {
   public enum Stage: String, Sendable {
     case starting, started, playable, stopping, stopped
-    /// The room is at another server of a cluster, whose service goes on with the output in another file. `started` follows.
+    /// Another server of a cluster has the room. Its service goes on with the output in another file. `started` follows.
     case interrupted
     /// To the participant that requested the output: it has not begun.
     case failed

@@ -37,7 +37,7 @@ struct DataRouter: Codable {
   private var reports: [String: LoggedMessage] = [:]
   /// Numbers of earlier ones in the log.
   private var droppedReports: [UInt64] = []
-  /// The services whose jobs the room's former home has not ended, until they are continued.
+  /// Services with jobs that the room's former home has not ended. Removed when the jobs continue.
   private var formerJobs: Set<String> = []
   /// Until then participants may be on their way back.
   private var recovers: Tick
@@ -130,7 +130,7 @@ struct DataRouter: Codable {
       logged: logged)
   }
 
-  /// - Parameter job: what the service's message reports on; nil: nothing is under way.
+  /// - Parameter job: the subject of the service's report; nil: no job is under way.
   /// - Returns: the report, if the log needs it.
   private mutating func log(_ message: ReceivedMessage, on job: RoomService.Job?) -> LoggedMessage? {
     guard history.isLogged, job != nil || reports[message.sender]?.job != nil else { return nil }
@@ -201,7 +201,7 @@ struct DataRouter: Codable {
     }
   }
 
-  /// Nobody of the former home has come back.
+  /// No participant of the former home has come back.
   mutating func takeFormerJobs() -> [String] {
     defer { formerJobs = [] }
     return formerJobs.sorted()

@@ -58,7 +58,7 @@ final class PeerTable {
   @exclusivity(unchecked) private var arrivals = 0
   private static let worthSharing = 16
   @exclusivity(unchecked) private var due: [PeerSlot] = []
-  /// Slots whose datagrams are being handled; swapped with `visited`, so that neither is copied or allocated again.
+  /// The slots of the turn's datagrams, while these are handled. Swapped with `visited`, so that neither list is copied or allocated again.
   @exclusivity(unchecked) private var atWork: [PeerSlot] = []
   /// Packets in the queues of slots, once for all receivers.
   @exclusivity(unchecked) private var items: [ForwardingItem] = []

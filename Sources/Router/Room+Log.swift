@@ -23,8 +23,8 @@ extension Room {
     keptOpenUntil = now + wait
   }
 
-  /// A participant of the room's former home is back. Has this node's services continue what those of the former home have not ended.
-  /// A job that no service here continues has ended: participants learn it from what the room does not keep.
+  /// A participant of the room's former home is back. The services here continue the jobs that the former home has not ended.
+  /// A job without a service here has ended: participants learn it because the room keeps no report.
   func continueJobs(at now: Tick) {
     for (service, job, report) in data.continueJobs(at: now) {
       guard let attendant, attendant.names.contains(service) else {
@@ -37,7 +37,7 @@ extension Room {
     }
   }
 
-  /// A service has been told to end a job, or nobody is left who wanted it.
+  /// Records the end of a service's job: it was stopped, or no participant of the former home has come back.
   func endJob(of service: String) {
     guard let entry = data.endJob(of: service, id: random.makeID())?.entry else { return }
     log?.record(entry)

@@ -167,7 +167,7 @@ extension Router {
       let isDropped = cluster.node.dropsEntries(of: room.name)
       if !isDropped, cluster.node.append(entry, to: room.name, at: now) { continue }
       if room.data.isReport(entry.order) {
-        room.log?.record(entry)  // nobody repeats it; again, should the room stay
+        room.log?.record(entry)  // reports are not repeated: the entry waits in case the room stays here
       } else if isDropped {
         room.log?.forget(entry.order)  // without a receipt the sender repeats it
       } else {

@@ -4,7 +4,7 @@ public enum DataOrder {
   /// The prefix of the topics of all orders.
   public static let prefix = "koine.order."
 
-  /// To a service: ends what it is carrying out under the name that is the payload.
+  /// To a service: ends its job. The payload is the service's name for the job.
   public static let stop = prefix + "stop"
 
   public static func isOrder(_ topic: String) -> Bool { topic.hasPrefix(prefix) }

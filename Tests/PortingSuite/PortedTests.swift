@@ -3,7 +3,7 @@ import KoineTesting
 import Testing
 
 extension ReferenceApp {
-  /// Apps whose ported layers (Samples/porting) are compared in the scenarios of `PortedTests`.
+  /// The apps of `PortedTests`: their ported layers (Samples/porting) play its scenarios.
   static let ported: [ReferenceApp] = [.eventListener, .meetingSession]
 
   @MainActor func makePortedLayer(in context: PortingContext) throws -> any CallLayer {

@@ -159,7 +159,7 @@ final class ClusterWorld {
     node.router.handle(.data(SendData(message, id: text)), from: person.client, at: now)
   }
 
-  /// Sends a service an order, whose id is its topic.
+  /// Sends a service an order. The order's id is its topic.
   func order(_ topic: String, _ text: String, to service: String, from person: Person) {
     guard let node = person.node.flatMap({ nodes[$0] }) else { return }
     let message = DataMessage(topic: topic, payload: Array(text.utf8), to: [service])

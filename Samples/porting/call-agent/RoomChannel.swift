@@ -18,7 +18,7 @@ extension RoomTrack {
 
 extension RoomParticipant {
   var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
-  /// The videos that it sends; of one who has left, those that it sent.
+  /// The videos that it sends; after it has left, the videos that it sent.
   var videos: [RoomTrack] {
     let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }
     return tracks.map { RoomTrack(call: call, track: $0) }
