@@ -2,6 +2,7 @@
 package struct HeaderExtensionMap: Hashable, Sendable {
   package enum Kind: Int, CaseIterable, Sendable {
     case audioLevel, mid, rid, repairedRID, absoluteSendTime, absoluteCaptureTime, videoOrientation, transportSequence
+    case playoutDelay
 
     /// The name under which it is negotiated.
     package var uri: String {
@@ -14,6 +15,7 @@ package struct HeaderExtensionMap: Hashable, Sendable {
       case .absoluteCaptureTime: "http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time"
       case .videoOrientation: "urn:3gpp:video-orientation"
       case .transportSequence: "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+      case .playoutDelay: "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
       }
     }
   }
@@ -33,9 +35,10 @@ package struct HeaderExtensionMap: Hashable, Sendable {
     }
   }
 
-  /// What Koine's programs use between themselves.
+  /// What Koine's programs use between themselves: all but the playout delay, which they choose by themselves.
   package static let koine = HeaderExtensionMap(
-    Dictionary(uniqueKeysWithValues: Kind.allCases.enumerated().map { ($1, UInt8($0 + 1)) }))
+    Dictionary(
+      uniqueKeysWithValues: Kind.allCases.enumerated().filter { $1 != .playoutDelay }.map { ($1, UInt8($0 + 1)) }))
 
   package func id(of kind: Kind) -> UInt8? {
     let id = ids[kind.rawValue]
@@ -62,6 +65,8 @@ package struct HeaderExtensions: Hashable, Sendable {
   /// 3GPP TS 26.114: clockwise quarter turns to apply.
   package var quarterTurns: UInt8?
   package var transportSequence: UInt16?
+  /// How long the receiver should hold a video frame back at least, in units of 10 ms, 0...4095.
+  package var minimumPlayoutDelay: UInt16?
 
   package init() {}
 
@@ -120,6 +125,7 @@ package struct HeaderExtensions: Hashable, Sendable {
         captureClockOffset = value.uint64(at: 8).map { Int64(bitPattern: $0) }
       case .videoOrientation: quarterTurns = value.byte(at: 0).map { $0 & 3 }
       case .transportSequence: transportSequence = value.uint16(at: 0)
+      case .playoutDelay: minimumPlayoutDelay = value.uint24(at: 0).map { UInt16($0 >> 12 & 0xFFF) }
       case nil: break
       }
       return true

@@ -58,6 +58,9 @@ private struct ExtensionWriter {
     }
     if let number = values.transportSequence, open(.transportSequence, length: 2) { writer.write(number) }
     if let time = values.absoluteSendTime, open(.absoluteSendTime, length: 3) { writer.write24(time) }
+    if let delay = values.minimumPlayoutDelay, open(.playoutDelay, length: 3) {
+      writer.write24(UInt32(min(delay, 0xFFF)) << 12 | 0xFFF)  // and 40.95 s at most
+    }
     if let turns = values.quarterTurns, open(.videoOrientation, length: 1) { writer.write(turns & 3) }
     if let time = values.absoluteCaptureTime {
       let offset = values.captureClockOffset

@@ -65,6 +65,9 @@ final class Forwarder {
     return true
   }
 
+  /// - Parameter delay: the time that a packet takes from the publisher that is lost at first; zero where packets do not get lost.
+  func setSourceDelay(_ delay: Duration, at now: Tick) { slot.peer.setSourceDelay(delay, of: sender, at: now) }
+
   func receiverNeedsKeyFrame(_ cause: KeyFrameAllowance.Cause) { keyFrameCause = cause }
 
   /// Nothing of the track is forwarded: the receiver has paused it, its path is too narrow, or it does not answer.
@@ -98,7 +101,8 @@ final class Forwarder {
       startSegment(layer, at: passing.numbers, of: passing.stretch, now: now)
     }
     var isLeftOut = false
-    if !temporal.admits(passing.info, passing.numbers) {
+    let isPadding = isAudio && passing.packet.payloadRange.isEmpty
+    if isPadding || !temporal.admits(passing.info, passing.numbers) {
       if rewriter.drop(passing.numbers) { return false }
       isLeftOut = true  // its number has been kept for it: it goes out empty
     }

@@ -15,7 +15,8 @@ extension Room {
 
   private func forward(_ packet: SharedPacket, of track: PublishedTrack, at now: Tick) {
     let isResumed = track.layers[packet.layer].packetArrived(at: now)
-    guard !track.track.isMuted, isHeard(packet, of: track, at: now) else { return track.interrupt() }
+    let isPadding = packet.payloadRange.isEmpty  // a probe of its path, which says nothing about the voice
+    guard !track.track.isMuted, isPadding || isHeard(packet, of: track, at: now) else { return track.interrupt() }
     track.flows()
     if isResumed { layerResumed(packet.layer, of: track, at: now) }
     let info = track.codec.videoPacketInfo(of: packet.payload) ?? VideoPacketInfo()

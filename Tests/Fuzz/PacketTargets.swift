@@ -22,7 +22,7 @@ func fuzzRTP(_ bytes: UnsafeRawBufferPointer) {
 /// With numbers that ask for two-byte element headers.
 private let wide = HeaderExtensionMap([
   .audioLevel: 1, .mid: 2, .rid: 15, .repairedRID: 16, .absoluteSendTime: 254, .absoluteCaptureTime: 255,
-  .videoOrientation: 100, .transportSequence: 14,
+  .videoOrientation: 100, .transportSequence: 14, .playoutDelay: 13,
 ])
 
 private func rewrite(_ packet: RTPPacket, in bytes: UnsafeRawBufferPointer, map: HeaderExtensionMap) {

@@ -80,6 +80,21 @@ struct HeaderExtensionTests {
 
   @Test func allExtensionsTogetherAreReadBack() throws { #expect(try roundTrip(Self.full(), .koine) == Self.full()) }
 
+  /// Bytes after the description of the extension: two numbers of 12 bits, in units of 10 ms.
+  @Test func playoutDelayHasTheMinimumInItsUpperTwelveBits() throws {
+    let map = HeaderExtensionMap([.playoutDelay: 5])
+    var values = HeaderExtensions()
+    for delay in [UInt16(0), 16, 0xFFF] {
+      values.minimumPlayoutDelay = delay
+      #expect(try roundTrip(values, map) == values)
+    }
+    values.minimumPlayoutDelay = 16
+    var out = [UInt8](repeating: 0xEE, count: 40)
+    let length = try #require(out.withUnsafeMutableBytes { Self.header.write(into: $0, extensions: values, map: map) })
+    #expect(Array(out[12..<length]) == [0xBE, 0xDE, 0, 1, 0x52, 0x01, 0x0F, 0xFF])
+    #expect(HeaderExtensionMap.koine.id(of: .playoutDelay) == nil)
+  }
+
   @Test func eachExtensionAloneIsReadBack() throws {
     let changes: [(inout HeaderExtensions) -> Void] = [
       { $0.audioLevel = 0 }, { $0.audioLevel = -1 }, { $0.mid = "video" }, { $0.rid = "q" }, { $0.repairedRID = "h" },
@@ -155,7 +170,7 @@ struct HeaderExtensionTests {
     #expect(map.kind(of: 200) == .rid)
     #expect(map.kind(of: 0) == nil)
     #expect(map.kind(of: 255) == nil)
-    for kind in HeaderExtensionMap.Kind.allCases {
+    for kind in HeaderExtensionMap.Kind.allCases where kind != .playoutDelay {
       #expect(HeaderExtensionMap.koine.id(of: kind).flatMap { HeaderExtensionMap.koine.kind(of: $0) } == kind)
     }
   }

@@ -49,6 +49,8 @@ final class RTPReceiveStream {
   @exclusivity(unchecked) private(set) var takenFromCopies = 0
   @exclusivity(unchecked) private var sequence = ExtendedSequence()
   @exclusivity(unchecked) private var seen = ReceivedSet()
+  /// Of audio streams with copies.
+  @exclusivity(unchecked) private var copyNumbers = CopyNumbers()
   @exclusivity(unchecked) private var highest: Int64?
   @exclusivity(unchecked) private var firstArrival: Tick?
   /// Only where pictures are put together here.
@@ -109,6 +111,9 @@ final class RTPReceiveStream {
     }
     let full = sequence.extend(number)
     guard seen.insert(full) else { return nil }
+    if parameters.redPayloadType != nil {
+      copyNumbers.received(full, timestamp: packet.timestamp, isPadding: payloadRange.isEmpty)
+    }
     let isFirst = highest == nil
     highest = max(highest ?? full, full)
     firstArrival = firstArrival ?? now
@@ -127,6 +132,16 @@ final class RTPReceiveStream {
     return shared
   }
 
+  /// - Parameters:
+  ///   - distance: how many copies of one packet are at least as new as this one.
+  ///   - timestamp: of the copy.
+  /// - Returns: the sequence number of the packet that is repeated; nil if it has come.
+  func numberOfCopy(_ distance: Int, timestamp: UInt32, in packet: RTPPacket) -> UInt16? {
+    guard let highest else { return nil }
+    let full = ExtendedSequence.nearest(packet.sequence, to: highest)
+    return copyNumbers.number(of: timestamp, distance: distance, before: full).map(UInt16.init(truncatingIfNeeded:))
+  }
+
   func copyTaken() { takenFromCopies += 1 }
 
   func senderReported(_ report: SenderReport, at now: Tick) {
@@ -139,6 +154,9 @@ final class RTPReceiveStream {
   func collectNacks(into sequences: inout [UInt16], roundTrip: Duration?, at now: Tick) {
     nack.collect(into: &sequences, roundTrip: roundTrip, at: now)
   }
+
+  /// Until two answers to requests would have come; zero where packets do not get lost.
+  var recoveryTime: Duration { nack.loss >= PlayoutDelay.lossFrom ? nack.patienceOfFrames : .zero }
 
   // MARK: Frames
 

@@ -5,6 +5,9 @@ import KoineRTP
 struct ReceptionStatistics {
   private let clockRate: Double
   private(set) var packets = 0
+  /// Of them, those that came as a retransmission or as a copy. In reports they count as lost, as in libwebrtc's: the other end learns
+  /// what the path loses, and decides by that whether to send copies.
+  private var recovered = 0
   private(set) var bytes = 0
   /// Of headers and padding.
   private(set) var headerBytes = 0
@@ -30,7 +33,7 @@ struct ReceptionStatistics {
     headerBytes += headerCount
     base = min(base ?? sequence, sequence)
     highest = max(highest, sequence)
-    guard !isRecovered else { return }  // its delay is not the path's
+    guard !isRecovered else { return recovered += 1 }  // its delay is not the path's
     let arrival = Double(now.nanoseconds) * clockRate / 1e9
     let transit = (arrival - Double(timestamp)).truncatingRemainder(dividingBy: 4_294_967_296)
     if let lastTransit {
@@ -52,14 +55,15 @@ struct ReceptionStatistics {
   mutating func block(source: UInt32, at now: Tick) -> ReportBlock {
     let expectedNow = expected
     let interval = expectedNow - expectedBefore
-    let lostInInterval = interval - Int64(packets - receivedBefore)
+    let received = packets - recovered
+    let lostInInterval = interval - Int64(received - receivedBefore)
     expectedBefore = expectedNow
-    receivedBefore = packets
+    receivedBefore = received
     let fraction = interval > 0 && lostInInterval > 0 ? UInt8(clamping: lostInInterval * 256 / interval) : 0
     fractionLost = Double(fraction) / 256
     let delay = lastReport.map { UInt32(clamping: (now - $0.at).nanoseconds / 1_000 * 65_536 / 1_000_000) } ?? 0
     return ReportBlock(
-      source: source, fractionLost: fraction, cumulativeLost: Int32(clamping: expectedNow - Int64(packets)),
+      source: source, fractionLost: fraction, cumulativeLost: Int32(clamping: expectedNow - Int64(received)),
       highestSequence: UInt32(truncatingIfNeeded: highest), jitter: UInt32(clamping: Int64(jitter)),
       lastSenderReport: lastReport?.compactNTP ?? 0, delaySinceLastReport: delay)
   }

@@ -71,7 +71,7 @@ final class PeerReceiver {
       guard range.count >= 2, let original = bytes.uint16(at: range.lowerBound) else { return }  // padding: a probe
       sequence = original
       range = (range.lowerBound + 2)..<range.upperBound
-    } else if packet.payloadType == streams[route.stream].parameters.redPayloadType {
+    } else if packet.payloadType == streams[route.stream].parameters.redPayloadType, !range.isEmpty {
       return try takeRedundant(datagram, packet, extensions, of: route.stream, at: now)
     }
     guard
@@ -98,10 +98,16 @@ final class PeerReceiver {
       if isCopy, block.payload.isEmpty || block.offset == 0 { return }
       var (original, originalExtensions) = (packet, extensions)
       original.timestamp &-= block.offset
-      if isCopy { originalExtensions.absoluteCaptureTime = nil }
+      var sequence = packet.sequence
+      if isCopy {
+        originalExtensions.absoluteCaptureTime = nil
+        guard let number = streams[stream].numberOfCopy(block.distance, timestamp: original.timestamp, in: packet)
+        else { return }
+        sequence = number
+      }
       guard
         let shared = streams[stream].receive(
-          datagram, original, originalExtensions, sequence: packet.sequence &- UInt16(block.distance),
+          datagram, original, originalExtensions, sequence: sequence,
           payloadRange: block.payload, isRecovered: isCopy, at: now)
       else { return }
       if isCopy { streams[stream].copyTaken() }
@@ -130,6 +136,11 @@ final class PeerReceiver {
       if due <= now { collectFeedback(of: index, at: now) }
       feedbackDeadline = feedbackDeadline.sooner(streams[index].deadline)
     }
+  }
+
+  /// The time that a packet of the stream takes that is lost at first; zero where packets do not get lost.
+  func recoveryTime(of id: ReceiverID) -> Duration {
+    streams.reduce(.zero) { $1.receiver == id ? max($0, $1.recoveryTime) : $0 }
   }
 
   /// A datagram's worth of requests at most; one number may take four bytes.

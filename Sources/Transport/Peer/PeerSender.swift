@@ -15,6 +15,7 @@ final class PeerSender {
   @exclusivity(unchecked) private var sources: [UInt32: (stream: Int, layer: Int)] = [:]
   @exclusivity(unchecked) private var pacer: Pacer
   @exclusivity(unchecked) private var rate: SendRate
+  @exclusivity(unchecked) private var playoutDelay = PlayoutDelay()
   @exclusivity(unchecked) private var pool = BytesPool(capacity: 1_400, limit: 512)
   @exclusivity(unchecked) private var lastFullIntra: [UInt32: UInt8] = [:]
   @exclusivity(unchecked) private(set) var dropped = 0
@@ -44,6 +45,8 @@ final class PeerSender {
     @exclusivity(unchecked) var frames: [(all: Int, keys: Int, keysRequested: Int)]
     /// Frames were dropped because the peer was not connected yet.
     @exclusivity(unchecked) var missedFrames = false
+    /// For packets that come late because they were lost on their way here.
+    @exclusivity(unchecked) var sourceDelay = PlayoutDelay()
 
     init(_ parameters: StreamParameters, random: inout SeededRandom) {
       self.parameters = parameters
@@ -145,6 +148,11 @@ final class PeerSender {
     }
   }
 
+  /// - Parameter delay: the time that a packet takes to get here that is lost at first; zero where packets do not get lost.
+  func setSourceDelay(_ delay: Duration, of id: SenderID, at now: Tick) {
+    streams[id.value]?.sourceDelay.update(delay, at: now)
+  }
+
   /// Drops the stream's packets that wait to be sent, because a key frame follows.
   func dropQueued(of id: SenderID) {
     pacer.drop(sender: id.value)
@@ -207,6 +215,7 @@ final class PeerSender {
     if namesStreams { stream.layers[item.layer].name(&extensions, isRetransmission: isRetransmission) }
     extensions.absoluteSendTime = LocalClock.absoluteSendTime(at: now)
     extensions.transportSequence = rate.number(payloadSize: payload.count, at: now)
+    if !stream.isAudio { extensions.minimumPlayoutDelay = PlayoutDelay.sum(stream.sourceDelay, playoutDelay) }
     if isRetransmission { rate.retransmitted(payloadSize: payload.count, at: now) }
     guard let headerLength = header.write(into: out, extensions: extensions, map: self.extensions) else {
       dropped += 1
@@ -344,6 +353,7 @@ final class PeerSender {
       dropped += 1
       return
     }
+    playoutDelay.update(PlayoutDelay.forRetransmissions(atLoss: rate.loss, roundTrip: control.roundTrip), at: now)
     reportEstimate(at: now)
     considerProbe(at: now)
   }

@@ -122,6 +122,24 @@ extension PeerPair {
     #expect(pair.server.statistics(at: pair.now).incoming[receiver]?.recovered ?? 0 > 10)
   }
 
+  @Test func receiverThatKnowsTheExtensionIsToldToWaitForRetransmissions() throws {
+    for (loss, map, isTold) in [
+      (0.05, HeaderExtensionMap([.playoutDelay: 9, .transportSequence: 1]), true),
+      (0, HeaderExtensionMap([.playoutDelay: 9, .transportSequence: 1]), false), (0.05, .koine, false),
+    ] {
+      let pair = try PeerPair.connected(link: .init(loss: loss, delay: .milliseconds(40)))
+      (pair.client.extensions, pair.server.extensions) = (map, map)
+      let sender = pair.client.addSender(video)
+      _ = pair.server.addReceiver(video, mode: .packets)
+      pair.send(150, on: sender)
+      let delays = pair.serverEvents.compactMap { event in
+        if case .packet(_, let packet) = event { packet.extensions.minimumPlayoutDelay } else { nil }
+      }
+      #expect(delays.isEmpty == !isTold)
+      #expect(delays.allSatisfy { (18...25).contains($0) }, "two round trips and a frame")
+    }
+  }
+
   @Test func audioArrivesWithItsLevel() throws {
     let pair = try PeerPair.connected()
     let sender = pair.client.addSender(sound)
