@@ -100,22 +100,27 @@ struct LayerAllocator {
   private static let audioRate = 48_000.0, copyRate = 31_000.0
   /// Of the estimate; the rest is for retransmissions and control.
   private static let usable = 0.95
+  /// Congestion control does not report changes of 2 %.
+  private static let unreported = 1.03
   /// A switch up needs so much more than staying.
   private static let margin = 1.1
 
   /// In bit/s; nil before the first.
   private(set) var estimate: Int?
+  /// The last estimate for which `updateEstimate` returned true.
+  private var lastUrgent: Int?
 
-  /// - Returns: false where the new estimate, in bit/s, differs from the last by at most 4 %: the next regular check is
-  ///   soon enough.
+  /// - Returns: false where the new estimate, in bit/s, differs by at most 4 % from the last one for which the answer was true: the
+  ///   next regular check is soon enough.
   mutating func updateEstimate(_ bitrate: Int) -> Bool {
-    if let estimate, abs(bitrate - estimate) <= estimate / 25 { return false }
     estimate = bitrate
+    if let lastUrgent, abs(bitrate - lastUrgent) <= lastUrgent / 25 { return false }
+    lastUrgent = bitrate
     return true
   }
 
   /// The receiver has another path, of which nothing is known.
-  mutating func reset() { estimate = nil }
+  mutating func reset() { (estimate, lastUrgent) = (nil, nil) }
 
   // MARK: Bitrates
 
@@ -127,9 +132,9 @@ struct LayerAllocator {
   }
 
   /// The bitrate, up to the protocol's limit, that congestion control should look for: enough to go up to the last choice.
-  /// With less, the estimate could stop growing just below it.
+  /// With less, the estimate could stop growing just below it, or be reported just below it.
   static func wantedBitrate(video: Double, audio: Double) -> Int {
-    Int(min((video * margin + audio) / usable, Double(SignalingLimits.bitrate)))
+    Int(min((video * margin + audio) / usable * unreported, Double(SignalingLimits.bitrate)))
   }
 
   // MARK: Allocation

@@ -38,11 +38,21 @@ struct LayerAllocatorTests {
     #expect(allocator.headroom(besideAudio: 0) == .infinity)
   }
 
+  /// An estimate that rises in small steps counts whole at the next regular check.
+  @Test func estimateThatRisesInSmallStepsIsNotLost() {
+    var allocator = LayerAllocator()
+    for (estimate, isUrgent) in [(500_000, true), (510_000, false), (519_000, false), (521_000, true)] {
+      let answer = allocator.updateEstimate(estimate)
+      #expect(answer == isUrgent)
+      #expect(allocator.headroom(besideAudio: 0) == Double(estimate) * 0.95)
+    }
+  }
+
   @Test func wantedBitrateReachesTheLastSwitchUpAndNoFurtherThanTheLimit() {
     #expect(LayerAllocator.rate(ofAudioWithCopies: 2) == 110_000)
     let wanted = LayerAllocator.wantedBitrate(video: 2_400_000, audio: 48_000)
     var allocator = LayerAllocator()
-    _ = allocator.updateEstimate(wanted + 1)
+    _ = allocator.updateEstimate(wanted * 98 / 100 + 1)  // as reported
     #expect(allocator.headroom(besideAudio: 48_000) >= 2_400_000 * 1.1)
     #expect(LayerAllocator.wantedBitrate(video: 1e18, audio: 0) == SignalingLimits.bitrate)
   }
