@@ -246,7 +246,7 @@ private struct MediumLines {
     if let parameters = format.codec.announcedParameters {
       add("fmtp", "\(type) " + ([parameters] + Self.stereoParameters(for: format)).joined(separator: ";"))
     }
-    // Behind the format itself, so that the other end sends it plain (RFC 3264, 6.1) and takes it either way.
+    // Behind the format itself, so that the other end sends it plain (RFC 3264, 6.1) and takes it either way; unless it prefers copies.
     if let red = format.redPayloadType { addRedundant(red, of: format, takesFeedback) }
     guard let rtx = format.rtxPayloadType else { return }
     formats.append(rtx)
@@ -266,7 +266,7 @@ private struct MediumLines {
   private mutating func addRedundant(
     _ type: UInt8, of format: MediaDescription.Format, _ takesFeedback: (String, UInt8) -> Bool
   ) {
-    formats.append(type)
+    formats.insert(type, at: formats.endIndex - (format.prefersRed ? 1 : 0))
     add("rtpmap", "\(type) red/\(format.codec.clockRate)/2")
     add("fmtp", "\(type) \(format.payloadType)/\(format.payloadType)")
     if takesFeedback("transport-cc", type) { add("rtcp-fb", "\(type) transport-cc") }

@@ -8,6 +8,7 @@ enum Page {
     "/conversation.js": ("text/javascript", text(PackageResources.conversation_js)),
     "/page.js": ("text/javascript", text(PackageResources.page_js)),
     "/room.js": ("text/javascript", text(PackageResources.room_js)),
+    "/redundancy.js": ("text/javascript", text(PackageResources.redundancy_js)),
     "/sizes.js": ("text/javascript", text(PackageResources.sizes_js)),
   ]
 

@@ -166,12 +166,12 @@ import Testing
     #expect(routed(end.handleMessage(try Offers.message(3, media, receive: receive))).isEmpty)
   }
 
-  /// An offer as Chromium makes it.
-  @Test(arguments: ["sendonly", "recvonly"]) func redundantAudioIsAcceptedBehindPlainOpus(direction: String)
-    throws
-  {
+  /// An offer as Chromium makes it, and one that prefers redundant audio (`setCodecPreferences`).
+  @Test(arguments: ["sendonly", "recvonly"], [["111", "63"], ["63", "111"]])
+  func redundantAudioIsAcceptedInTheOrderOfTheOffer(direction: String, formats: [String]) throws {
     let red = ["a=rtpmap:63 red/48000/2", "a=fmtp:63 111/111", "a=rtcp-fb:63 transport-cc"].joined(separator: "\n")
-    let medium = Offers.medium("0", "audio", direction, red).replacing(" 111", with: " 111 63", maxReplacements: 1)
+    let medium = Offers.medium("0", "audio", direction, red).replacing(
+      " 111", with: " " + formats.joined(separator: " "), maxReplacements: 1)
     let isSent = direction == "sendonly"
     let first = end.handleMessage(
       try Offers.message(
@@ -196,7 +196,7 @@ import Testing
       actions = end.translate(.subscribed(Subscribed(request: subscribe.request, tracks: [track])))
     }
     let answer = try #require(try answers(actions).first)
-    #expect(answer.media[0].formats == ["111", "63"])
+    #expect(answer.media[0].formats == formats)
     #expect(answer.media[0].values("rtpmap") == ["111 opus/48000/2", "63 red/48000/2"])
     #expect(answer.media[0].values("fmtp").contains("63 111/111"))
     #expect(answer.media[0].takesFeedback("transport-cc", on: 63))

@@ -3,11 +3,14 @@
 // The browser always offers and the server always answers, so offers never meet. Docs/protocol.md describes the messages.
 
 import { Conversation, DataMemory, Places } from "./conversation.js";
+import { Copies } from "./redundancy.js";
 import { encodings } from "./sizes.js";
 
 const VERSION = 1;
 /** A camera has a new size once it has been seen twice, so long apart. */
 const CAMERA_CHECK = 1_000;
+/** How often the loss of the microphone's packets is looked at; the server reports it once a second. */
+const LOSS_CHECK = 1_000;
 /** A planned move to another server that takes less is not shown. */
 const MOVE_LIMIT = 2_000;
 /** Where there are several servers: how long one may take to connect, and then to let us in, before the next one is tried. */
@@ -39,6 +42,9 @@ export class Room extends EventTarget {
   /** Until when that may be, while the connection is broken. */
   #graceEnds = null;
   #cameraCheck;
+  #lossCheck;
+  /** Of the microphone's present place. */
+  #copies;
   #places = new Places(ownPlace());
   /** Whether the server of the present connection has let us in. */
   #isAdmitted = false;
@@ -80,6 +86,7 @@ export class Room extends EventTarget {
     }
     this.#connect();
     this.#cameraCheck = setInterval(() => this.#followCamera(), CAMERA_CHECK);
+    this.#lossCheck = setInterval(() => this.#followLoss().catch((error) => console.warn(error)), LOSS_CHECK);
   }
 
   #connect() {
@@ -254,6 +261,7 @@ export class Room extends EventTarget {
     if (this.#isOver) return;
     this.#isOver = true;
     clearInterval(this.#cameraCheck);
+    clearInterval(this.#lossCheck);
     clearInterval(this.#watch);
     clearTimeout(this.#moveShown);
     this.#send({ type: "bye" });
@@ -279,6 +287,13 @@ export class Room extends EventTarget {
     }
     if (own.kind === "screen") init.sendEncodings = [{ maxBitrate: 2_500_000 }];
     own.transceiver = this.#peer.addTransceiver(own.track ?? (isVideo ? "video" : "audio"), init);
+  }
+
+  async #followLoss() {
+    const transceiver = this.#own.get("microphone")?.transceiver;
+    if (transceiver?.currentDirection !== "sendonly" || !this.me) return;
+    if (this.#copies?.transceiver !== transceiver) this.#copies = new Copies(transceiver);
+    if (await this.#copies.check(performance.now())) this.#negotiate();
   }
 
   /** Mutes, or gives up the device; `track` brings it back. */

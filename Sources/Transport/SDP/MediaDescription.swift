@@ -132,6 +132,8 @@ package struct MediaDescription: Hashable, Sendable {
     package var rtxPayloadType: UInt8?
     /// Of packets that repeat earlier payloads of this format (RFC 2198).
     package var redPayloadType: UInt8?
+    /// Whether such packets stand before this format in the list of formats: the sender of the description prefers them.
+    package var prefersRed = false
     package var parameters: [String: String]
 
     package init(codec: Codec, payloadType: UInt8, rtxPayloadType: UInt8?, parameters: [String: String] = [:]) {
@@ -222,7 +224,10 @@ package struct MediaDescription: Hashable, Sendable {
         guard codec.accepts(parameters) else { return nil }
         var format = Format(
           codec: codec, payloadType: type, rtxPayloadType: retransmissions[type], parameters: parameters)
-        if codec.isAudio { format.redPayloadType = redundant[type] }
+        if codec.isAudio, let red = redundant[type] {
+          format.redPayloadType = red
+          format.prefersRed = types.prefix { $0 != type }.contains(red)
+        }
         return format
       }
       return Array(known.prefix(SessionDescription.Limits.knownFormats))
