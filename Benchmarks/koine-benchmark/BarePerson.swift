@@ -1,6 +1,6 @@
 import Koine
 
-/// A participant without codecs: sends 30 pictures of 4 kB and 50 sounds of 100 bytes a second, and receives those of the others.
+/// A participant without codecs: sends pictures of 4 kB and 50 sounds of 100 bytes a second, and receives those of the others.
 final class BarePerson: LinkReceiver, Sendable {
   /// What has come since `resetFigures`.
   struct Figures {
@@ -28,12 +28,18 @@ final class BarePerson: LinkReceiver, Sendable {
   private let room: String
   /// What it sends: a camera's pictures, a microphone's sounds, both or nothing.
   private let kinds: [Track.Kind]
+  /// Between two pictures.
+  private let interval: Duration
   private let backend: any Backend
   private let lane: Lane
   private let state = Lock(State())
 
-  init(name: String, room: String, sending kinds: [Track.Kind] = [.camera, .microphone], backend: any Backend) {
+  init(
+    name: String, room: String, sending kinds: [Track.Kind] = [.camera, .microphone], picturesPerSecond: Int = 30,
+    backend: any Backend
+  ) {
     (self.name, self.room, self.kinds) = (name, room, kinds)
+    interval = .seconds(1) / picturesPerSecond
     self.backend = backend
     lane = backend.scheduler.lane(name)
   }
@@ -97,8 +103,8 @@ final class BarePerson: LinkReceiver, Sendable {
         return !state.isTicking
       }
       guard isFirst else { return }
-      if kinds.contains(.camera) { tickPictures() }
-      if kinds.contains(.microphone) { tickSound() }
+      if kinds.contains(.camera) { tickPictures(due: backend.scheduler.now) }
+      if kinds.contains(.microphone) { tickSound(due: backend.scheduler.now) }
     }
   }
 
@@ -106,7 +112,8 @@ final class BarePerson: LinkReceiver, Sendable {
     for stream in participant.tracks { link?.subscribe(to: stream.id) }
   }
 
-  private func tickPictures() {
+  /// - Parameter due: of this picture. The next one counts from it, so that a late turn of the loop slows nothing down.
+  private func tickPictures(due: Tick) {
     let now = backend.scheduler.now
     let (link, id, number) = state.withLock { state in
       defer { state.pictures += 1 }
@@ -118,12 +125,14 @@ final class BarePerson: LinkReceiver, Sendable {
     data.writable[0] = isKey ? 0x10 : 0x11
     link?.send(
       EncodedFrame(
-        codec: .vp8, data: data, captured: now, rtpTimestamp: UInt32(truncatingIfNeeded: number * 3_000), isKey: isKey),
+        codec: .vp8, data: data, captured: now,
+        rtpTimestamp: UInt32(truncatingIfNeeded: Int(Double(number) * interval.inSeconds * 90_000)), isKey: isKey),
       of: Track.ID(participant: id, track: "camera"))
-    lane.post(at: now + .microseconds(33_333)) { [weak self] in self?.tickPictures() }
+    let next = max(due + interval, now - .seconds(1))  // what a stop of a second or more has missed is left out
+    lane.post(at: next) { [weak self] in self?.tickPictures(due: next) }
   }
 
-  private func tickSound() {
+  private func tickSound(due: Tick) {
     let now = backend.scheduler.now
     let (link, id, number) = state.withLock { state in
       defer { state.sounds += 1 }
@@ -136,6 +145,7 @@ final class BarePerson: LinkReceiver, Sendable {
       EncodedFrame(
         codec: .opus, data: data, captured: now, rtpTimestamp: UInt32(truncatingIfNeeded: number * 960), isKey: true,
         audioLevel: -30, voiceActivity: true), of: Track.ID(participant: id, track: "microphone"))
-    lane.post(at: now + .milliseconds(20)) { [weak self] in self?.tickSound() }
+    let next = max(due + .milliseconds(20), now - .seconds(1))
+    lane.post(at: next) { [weak self] in self?.tickSound(due: next) }
   }
 }

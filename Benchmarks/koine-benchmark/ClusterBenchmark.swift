@@ -12,6 +12,10 @@ struct ClusterBenchmark {
   var rooms = ProcessInfo.processInfo.environment["KOINE_ROOMS"].flatMap { Int($0) } ?? 20
   let seconds: Int
   private static let people = 10
+  /// The servers take one of two cores then, and the load's own peers the other.
+  private static let pictures = 10
+  /// Of a room, in a second.
+  private static let framesPerReceiver = pictures + 50
   private static let rounds = 5
 
   /// Servers with their load.
@@ -55,7 +59,7 @@ struct ClusterBenchmark {
     other.setSending(false)
     side.setSending(true)
     // Bandwidth estimates begin low, and pictures wait for them.
-    let due = rooms * (Self.people - 1) * 80
+    let due = rooms * (Self.people - 1) * Self.framesPerReceiver
     var (full, before) = (0, side.frames)
     for _ in 0..<60 where full < 3 {
       usleep(1_000_000)
@@ -81,8 +85,8 @@ struct ClusterBenchmark {
       let backend = backend(room)
       return (0..<Self.people).map { number in
         BarePerson(
-          name: "p\(number)", room: "room \(room)", sending: number == 0 ? [.camera, .microphone] : [], backend: backend
-        )
+          name: "p\(number)", room: "room \(room)", sending: number == 0 ? [.camera, .microphone] : [],
+          picturesPerSecond: Self.pictures, backend: backend)
       }
     }
   }

@@ -4,7 +4,7 @@ import Glibc
 // swift run -c release koine-benchmark BENCHMARK [--seconds N] [--json]; `usage` lists the benchmarks.
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | rooms | idle | meeting | pages | broadcast | refresh | virtual-call | nodes | story | join-server | restart | cluster | call-connect | api | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | rooms | idle | meeting | pages | broadcast | refresh | virtual-call | nodes | network | story | join-server | restart | cluster | call-connect | api | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
@@ -20,6 +20,7 @@ let usage = """
     refresh      a stage of 12 in the stage-strategy style: asking its strategy again
     virtual-call a minute of two people on a virtual clock, without codecs, against a minute
     nodes        20 rooms of five on clusters of 10, 20 and 40 nodes, on a virtual clock
+    network      the first ten seconds of native calls that lose packets, on a virtual clock
     story        the same with sessions, loss, a gap and a return, as tests of apps run it
     join-server  from joining to the first picture, through a server's sockets
     restart      a rolling restart of three nodes of a cluster with 50 rooms: the longest silence; not in `all`
@@ -40,6 +41,7 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("engine-opus", { seconds in try EngineSoundBenchmark(seconds: seconds).run() }),
   ("virtual-call", { _ in try VirtualCallBenchmark(callSeconds: 60).run() }),
   ("nodes", { seconds in try NodesBenchmark(seconds: min(seconds, 10)).run() }),
+  ("network", { _ in try NetworkBenchmark().run() }),
   ("story", { _ in try StoryBenchmark(rounds: 11).run() }),
   ("join-server", { _ in try JoinBenchmark(joins: 50).run() }),
   ("restart", { _ in try RestartBenchmark().run() }),
