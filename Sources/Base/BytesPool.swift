@@ -12,7 +12,6 @@ public struct BytesPool {
   public init(capacity: Int, limit: Int = 4096) {
     self.capacity = capacity
     self.limit = limit
-    free.reserveCapacity(limit)
   }
 
   public mutating func take() -> Bytes {
@@ -28,6 +27,8 @@ public struct BytesPool {
   /// last holder of the block returns or releases it.
   public mutating func give(_ block: consuming Bytes) {
     guard block.capacity == capacity, free.count < limit, isKnownUniquelyReferenced(&block) else { return }
+    // At once, so that no later packet pays for growth; and not before, because most pools of a server stay empty.
+    if free.capacity == 0 { free.reserveCapacity(limit) }
     free.append(block)
   }
 }

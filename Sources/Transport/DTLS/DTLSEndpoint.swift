@@ -269,8 +269,21 @@ package final class DTLSEndpoint {
       profile: profile, localKey: local.key, localSalt: local.salt, remoteKey: remote.key, remoteSalt: remote.salt)
   }
 
+  /// Runs `body` with OpenSSL's buffers for records, two of 17 kB, and lets go of them: after the handshake they are hardly ever
+  /// used. Of DTLS, unlike TLS, OpenSSL does not allocate them again by itself when it writes.
+  private func withRecordBuffers(_ body: () -> Void) {
+    guard SSL_alloc_buffers(ssl) == 1 else { return finish(.failed(.fromQueue("memory for records"))) }
+    body()
+    SSL_free_buffers(ssl)  // without effect while one holds data
+  }
+
   /// After the handshake only alerts are expected; anything else is read and counted as dropped.
   private func readRecords() {
+    withRecordBuffers { readRecordsInBuffers() }
+    outgoing += port.takeWritten()
+  }
+
+  private func readRecordsInBuffers() {
     withUnsafeTemporaryAllocation(byteCount: 2048, alignment: 16) { scratch in
       while true {
         ERR_clear_error()
@@ -290,7 +303,6 @@ package final class DTLSEndpoint {
       }
     }
     ERR_clear_error()
-    outgoing += port.takeWritten()
   }
 
   /// The result of `SSL_get_error`, except for discarded records. Any sender can send an invalid record, so DTLS discards it without
@@ -304,6 +316,7 @@ package final class DTLSEndpoint {
 
   private func sayGoodbye() {
     ERR_clear_error()
+    guard SSL_alloc_buffers(ssl) == 1 else { return ERR_clear_error() }
     SSL_shutdown(ssl)
     ERR_clear_error()
     outgoing += port.takeWritten()

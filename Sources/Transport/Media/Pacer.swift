@@ -5,12 +5,24 @@ import KoineBase
 struct Pacer: ~Copyable {
   enum Priority: Int { case sound, late, retransmission, pictures }
 
+  /// In 24 bytes: on a path that carries less than its receiver wants, hundreds wait.
   struct Item {
-    var sender: Int
-    var layer: Int
-    var sequence: UInt16
-    var size: Int
-    var queuedAt: Tick
+    let queuedAt: Tick
+    let sender: Int
+    let sequence: UInt16
+    private let storedSize: UInt16
+    private let storedLayer: UInt8
+
+    /// - Parameters:
+    ///   - layer: 0...255.
+    ///   - size: of a payload, which is no larger than a datagram.
+    init(sender: Int, layer: Int, sequence: UInt16, size: Int, queuedAt: Tick) {
+      (self.sender, self.sequence, self.queuedAt) = (sender, sequence, queuedAt)
+      (storedSize, storedLayer) = (UInt16(clamping: size), UInt8(clamping: layer))
+    }
+
+    var layer: Int { Int(storedLayer) }
+    var size: Int { Int(storedSize) }
   }
 
   private var sound = Queue(), late = Queue(), retransmissions = Queue(), pictures = Queue()
@@ -117,8 +129,9 @@ struct Pacer: ~Copyable {
     lastRefill = now
   }
 
-  /// A queue that keeps its memory when it is empty.
+  /// A queue that keeps its memory when it is empty, unless it has been very long.
   private struct Queue {
+    private static let keptCapacity = 512
     private var items: [Item] = []
     private var head = 0
     private(set) var bytes = 0
@@ -145,7 +158,7 @@ struct Pacer: ~Copyable {
       bytes -= item.size
       head += 1
       if head == items.count {
-        items.removeAll(keepingCapacity: true)
+        items.removeAll(keepingCapacity: items.capacity <= Self.keptCapacity)
         head = 0
       } else if head > 256 {
         items.removeFirst(head)

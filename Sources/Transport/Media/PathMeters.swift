@@ -52,7 +52,12 @@ struct AcknowledgedBitrateEstimator {
 
   mutating func add(_ size: Int32, arrival: Int64) {
     newest = max(newest, arrival)
-    samples.append((arrival, size))
+    // The packets of a burst arrive within one unit of the feedback's clock.
+    if head < samples.count, samples[samples.count - 1].arrival == arrival {
+      samples[samples.count - 1].size &+= size
+    } else {
+      samples.append((arrival, size))
+    }
     while head < samples.count, samples[head].arrival < newest &- Self.memory { head += 1 }
     if head > 512 {
       samples.removeFirst(head)

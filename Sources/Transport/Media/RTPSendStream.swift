@@ -65,21 +65,24 @@ final class RTPSendStream {
     store(
       StoredPacket(
         payload: payload, range: 0..<payload.count, sequence: sequence, timestamp: timestamp, marker: marker,
-        extensions: extensions, at: now), pool: &pool)
+        extensions: extensions, at: now), pool: &pool, at: now)
     return sequence
   }
 
   /// Stores a packet under a number that the caller keeps continuous.
-  func store(_ packet: consuming StoredPacket, pool: inout BytesPool) {
+  func store(_ packet: consuming StoredPacket, pool: inout BytesPool, at now: Tick) {
     lastTimestamp = packet.timestamp
     if let newest = newestStored, Int16(bitPattern: packet.sequence &- newest) < 0 {
-      history.store(packet, pool: &pool)  // late
+      history.store(packet, pool: &pool, at: now)  // late
       return
     }
     newestStored = packet.sequence
     if let first = firstUseful, packet.sequence &- first > 0x4000 { firstUseful = nil }  // long ago
-    history.store(packet, pool: &pool)
+    history.store(packet, pool: &pool, at: now)
   }
+
+  /// Lets go of the packets of a stream that has paused.
+  func forgetPaused(at now: Tick, pool: inout BytesPool) { history.forgetPaused(at: now, pool: &pool) }
 
   func anchorReports(captured: Tick, timestamp: UInt32) { anchor = (captured, timestamp) }
 
@@ -181,8 +184,8 @@ final class RTPSendStream {
     nacksReceived += sequences.count
     for sequence in sequences {
       if let firstUseful, Int16(bitPattern: sequence &- firstUseful) < 0 { continue }
-      guard let packet = history[sequence], let last = packet.lastSent, now - last >= pause,
-        now - packet.storedAt < PacketHistory.lifetime, packet.timesSent < Self.attempts
+      guard let packet = history[sequence], let sinceSent = packet.sinceSent(at: now), sinceSent >= pause,
+        packet.age(at: now) < PacketHistory.lifetime, packet.timesSent < Self.attempts
       else { continue }
       history.markSent(sequence, isQueued: true, at: now)  // so that the same request again does not double it
       body(sequence, packet.size, packet.timesSent > 1)
@@ -213,6 +216,7 @@ final class RTPSendStream {
     let sample: Duration =
       units < 0x8000_0000 ? .nanoseconds(Int64(min(units, 60 << 16)) * 1_000_000_000 / 65_536) : .zero
     roundTrip = sample
+    history.measured(roundTrip: sample)
     return sample
   }
 }

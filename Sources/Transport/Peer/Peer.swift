@@ -179,6 +179,7 @@ package final class Peer {
       let blocks = receiver.blocks(at: now)
       control.addReports(sender.reports(at: now), blocks, at: now)
       sender.checkSilence(at: now)
+      sender.forgetPaused(at: now)
     }
     if activity.handleTimeout(at: now) { events.append(.mediaHold(activity.hold)) }
     receiver.collectFeedback(at: now)

@@ -133,7 +133,7 @@ final class PeerSender {
       StoredPacket(
         payload: shared.datagram, range: shared.payloadRange, sequence: sequence, timestamp: timestamp,
         marker: shared.packet.marker, extensions: StoredExtensions(shared.extensions), numbers: numbers, at: now),
-      pool: &pool)
+      pool: &pool, at: now)
     let item = Pacer.Item(
       sender: id.value, layer: 0, sequence: sequence, size: shared.payloadRange.count, queuedAt: now)
     let isAudio = stream.isAudio
@@ -393,6 +393,11 @@ final class PeerSender {
 
   var paceDeadline: Tick? { pacer.deadline }
   var probeDeadline: Tick? { rate.probeDeadline }
+
+  /// Lets go of the packets of streams that have paused.
+  func forgetPaused(at now: Tick) {
+    for stream in streams.values { for layer in stream.layers { layer.forgetPaused(at: now, pool: &pool) } }
+  }
 
   /// For sender reports, in the order in which streams were added.
   func reports(at now: Tick) -> [SenderReport] {

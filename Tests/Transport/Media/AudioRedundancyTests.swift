@@ -123,15 +123,15 @@ extension PeerPair {
         timestamp: UInt32(sequence) * 960, marker: false, extensions: StoredExtensions(HeaderExtensions()),
         at: Tick(nanoseconds: 0))
     }
-    for sequence: UInt16 in [10, 12, 13] { stream.store(stored(sequence), pool: &pool) }
+    for sequence: UInt16 in [10, 12, 13] { stream.store(stored(sequence), pool: &pool, at: .zero) }
     #expect(stream.redundantPayload(of: stored(12), copies: 2, into: out.writable) == nil)
     let one = try #require(stream.redundantPayload(of: stored(13), copies: 2, into: out.writable))
     #expect(
       Array(one) == [0xEF, 0x0F, 0x00, 10, 0x6F] + [UInt8](repeating: 12, count: 10) + [UInt8](repeating: 13, count: 10)
     )
-    stream.store(stored(14, size: 1_024), pool: &pool)  // longer than a copy can be
+    stream.store(stored(14, size: 1_024), pool: &pool, at: .zero)  // longer than a copy can be
     #expect(stream.redundantPayload(of: stored(15), copies: 2, into: out.writable) == nil)
-    stream.store(stored(16, size: 600), pool: &pool)  // with the next one longer than a datagram
+    stream.store(stored(16, size: 600), pool: &pool, at: .zero)  // with the next one longer than a datagram
     #expect(stream.redundantPayload(of: stored(17, size: 600), copies: 1, into: out.writable) == nil)
   }
 

@@ -51,6 +51,14 @@ struct AcknowledgedBitrateEstimatorTests {
     for time in stride(from: 100, to: 1_000, by: 10) { meter.add(1_000, arrival: nanoseconds(time)) }
     #expect(abs(try #require(meter.bitrate(over: .milliseconds(400))) - 800_000) < 25_000)
   }
+
+  @Test func packetsOfABurstAllCount() throws {
+    var meter = AcknowledgedBitrateEstimator()
+    for time in stride(from: 0, to: 1_000, by: 10) {
+      for _ in 0..<16 { meter.add(100, arrival: nanoseconds(time)) }
+    }
+    #expect(abs(try #require(meter.bitrate(over: .milliseconds(400))) - 1_280_000) < 40_000)
+  }
 }
 
 struct LossBasedEstimatorTests {
@@ -177,5 +185,56 @@ struct TransportFeedbackBuilderTests {
     var builder = TransportFeedbackBuilder(waitsForPackets: true)
     #expect(!builder.isDue(at: tick(500), isAwake: true))
     #expect(builder.feedback(sender: 1, media: 2, at: tick(500)) == nil)
+  }
+}
+
+struct SendHistoryTests {
+  /// Sends 2,000 packets a second and judges them as feedback arrives, which takes `delay`.
+  private func history(seconds: Int, delay: Int?) -> SendHistory {
+    var history = SendHistory()
+    var judged: Int64 = 1
+    for time in 0..<seconds * 1_000 {
+      for _ in 0..<2 { _ = history.add(size: 1_112, probe: 0, at: tick(time)) }
+      guard let delay, time.isMultiple(of: 50), time > delay else { continue }
+      while let packet = history[judged], packet.at < tick(time - delay) {
+        history.set(.arrived, of: judged)
+        judged += 1
+      }
+      history.settle(before: tick(time - delay - 150)) { #expect(!$0) }
+    }
+    return history
+  }
+
+  @Test(arguments: [(20, 1_024), (200, 2_048), (600, 4_096)])
+  func memoryFollowsTheRoundTrip(delay: Int, limit: Int) throws {
+    let history = history(seconds: 10, delay: delay)
+    #expect(history.capacity <= limit)
+    // The oldest packet that a report may still judge, and those that came late before it.
+    let oldest = history.newest - Int64((delay + 150) * 2)
+    #expect(history[oldest] != nil)
+    #expect(history[oldest - 256] != nil)
+  }
+
+  @Test func packetsWithoutFeedbackAreKeptForTwoSeconds() throws {
+    let history = history(seconds: 10, delay: nil)
+    #expect(history[history.newest - 3_999] != nil)
+    #expect(history.capacity == 4_096)
+  }
+
+  @Test func packetsKeepTheirValuesWhenTheHistoryGrows() throws {
+    var history = SendHistory()
+    for number in 1...1_000 { _ = history.add(size: number, probe: UInt16(number), at: tick(number)) }
+    history.set(.missing, of: 7)
+    for _ in 0..<1_000 { _ = history.add(size: 70_000, probe: 0, at: tick(1_001)) }
+    let packet = try #require(history[7])
+    #expect(packet.number == 7)
+    #expect(packet.size == 7)
+    #expect(packet.probe == 7)
+    #expect(packet.at == tick(7))
+    #expect(packet.fate == .missing)
+    #expect(history[8]?.fate == .unknown)
+    #expect(history[2_000]?.size == 65_535)
+    #expect(history[2_001] == nil)
+    #expect(history[0] == nil)
   }
 }
