@@ -10,7 +10,7 @@ struct bare_sound {
   OpusDecoder *decoder;
 };
 
-bare_sound *bare_sound_open(int bitrate) {
+bare_sound *bare_sound_open(int bitrate, int expected_loss) {
   bare_sound *sound = calloc(1, sizeof *sound);
   if (!sound) return NULL;
   int status = 0;
@@ -24,6 +24,7 @@ bare_sound *bare_sound_open(int bitrate) {
   opus_encoder_ctl(sound->encoder, OPUS_SET_COMPLEXITY(5));
   opus_encoder_ctl(sound->encoder, OPUS_SET_SIGNAL(OPUS_SIGNAL_VOICE));
   opus_encoder_ctl(sound->encoder, OPUS_SET_INBAND_FEC(1));
+  opus_encoder_ctl(sound->encoder, OPUS_SET_PACKET_LOSS_PERC(expected_loss));
   return sound;
 }
 

@@ -14,6 +14,7 @@ struct IdleBenchmark: Sendable {
     let turns: Double
     /// CPU of the server's process, in percent of a core.
     let cpu: Double
+    /// What the server's resident set grew by, in kilobytes.
     let resident: Double
   }
 
@@ -31,15 +32,19 @@ struct IdleBenchmark: Sendable {
 
   private func makeReport() async throws -> Report {
     var rows: [Row] = []
-    for rooms in [1, participants / 2] {
+    var costs: [Cost] = []
+    for (rooms, name) in [(1, "one room"), (participants / 2, "rooms of two"), (participants, "rooms of one")] {
       let cost = try await measure(rooms: rooms)
-      let name = rooms == 1 ? "one room" : "rooms of two"
+      costs.append(cost)
       rows += [
         Row("\(name): turns of the loop per participant and second", cost.turns, "", aim: 2),
         Row("\(name): CPU of the server", cost.cpu, "% of a core", aim: 2),
-        Row("\(name): memory per participant", cost.resident, "kB"),
+        Row("\(name): memory per participant", cost.resident / Double(participants), "kB", aim: 120),
       ]
     }
+    // As many participants in twice as many rooms.
+    let perRoom = (costs[2].resident - costs[1].resident) / Double(participants - participants / 2)
+    rows.append(Row("memory per room", perRoom, "kB", aim: 20))
     return Report(benchmark: "idle: \(participants) native participants without camera and microphone", rows: rows)
   }
 
@@ -68,7 +73,7 @@ struct IdleBenchmark: Sendable {
     let elapsed = CPU.wall - start
     let cost = Cost(
       turns: Double(try Self.turns(port) - turns) / elapsed / Double(participants),
-      cpu: (process.cpu - cpu) / elapsed * 100, resident: (process.resident - before) / Double(participants))
+      cpu: (process.cpu - cpu) / elapsed * 100, resident: process.resident - before)
     for session in sessions { await session.leave() }
     return cost
   }

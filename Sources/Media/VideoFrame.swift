@@ -16,7 +16,8 @@ public final class VideoFrame: @unchecked Sendable {
   public let captured: Tick
   /// Clockwise quarter turns to apply when showing it, 0...3.
   public let quarterTurns: UInt8
-  private let storage: FrameStorage
+  /// Changed by nobody; a variable, because only of a variable it can be asked whether it holds the last reference.
+  private var storage: FrameStorage
 
   fileprivate init(_ storage: FrameStorage, width: Int, height: Int, captured: Tick, quarterTurns: UInt8) {
     self.storage = storage
@@ -27,6 +28,9 @@ public final class VideoFrame: @unchecked Sendable {
     lumaStride = Self.stride(of: width)
     chromaStride = Self.stride(of: (width + 1) / 2)
   }
+
+  // Two frames over the same memory that end at once may both see the other: then the memory does not return.
+  deinit { if isKnownUniquelyReferenced(&storage) { storage.returnToPool() } }
 
   /// Returns the frame with another capture time or rotation. The pixels are shared.
   public func with(captured: Tick? = nil, quarterTurns: UInt8? = nil) -> VideoFrame {
@@ -104,21 +108,21 @@ public final class VideoFrame: @unchecked Sendable {
   }
 }
 
-/// The memory of one frame; returns to its pool when the last frame over it goes.
+/// The memory of one frame; returns to its pool when the last frame over it ends.
 private final class FrameStorage {
   let base: UnsafeMutableRawPointer
   let byteCount: Int
   private weak let pool: FramePool?
 
-  init(byteCount: Int, base: UnsafeMutableRawPointer, pool: FramePool) {
+  init(byteCount: Int, pool: FramePool) {
     self.byteCount = byteCount
-    self.base = base
+    base = .allocate(byteCount: byteCount, alignment: 64)
     self.pool = pool
   }
 
-  deinit {
-    if let pool { pool.recycle(base, byteCount: byteCount) } else { base.deallocate() }
-  }
+  deinit { base.deallocate() }
+
+  func returnToPool() { pool?.recycle(self) }
 }
 
 /// Frames' memory, reused size by size. Safe from any thread.
@@ -126,7 +130,7 @@ public final class FramePool: Sendable {
   /// The unused blocks of one size.
   private struct Shelf {
     let byteCount: Int
-    var blocks: [UnsafeMutableRawPointer] = []
+    var blocks: [FrameStorage] = []
   }
 
   /// Sizes that are asked for often move to the front. A few sizes, because one camera feeds several layers.
@@ -141,10 +145,6 @@ public final class FramePool: Sendable {
   ///   size at the back is let go first.
   public init(limit: Int = 32) { self.limit = limit }
 
-  deinit {
-    shelves.withLock { for shelf in $0 { for block in shelf.blocks { block.deallocate() } } }
-  }
-
   /// Makes a frame. `fill` must write every pixel, because the memory may hold an older frame.
   /// - Parameters: width, height: 1...16_384 each.
   /// - Throws: the error of `fill`.
@@ -154,10 +154,9 @@ public final class FramePool: Sendable {
   ) throws(Failure) -> VideoFrame {
     precondition((1...16_384).contains(width) && (1...16_384).contains(height), "no frame is \(width)×\(height)")
     let byteCount = VideoFrame.byteCount(width: width, height: height)
-    let base = takeBlock(byteCount) ?? .allocate(byteCount: byteCount, alignment: 64)
     let frame = VideoFrame(
-      FrameStorage(byteCount: byteCount, base: base, pool: self), width: width, height: height, captured: captured,
-      quarterTurns: quarterTurns)
+      takeBlock(byteCount) ?? FrameStorage(byteCount: byteCount, pool: self), width: width, height: height,
+      captured: captured, quarterTurns: quarterTurns)
     try fill(frame.mutablePlanes)
     return frame
   }
@@ -165,10 +164,10 @@ public final class FramePool: Sendable {
   /// How many unused frames are kept, of all sizes.
   package var unusedCount: Int { shelves.withLock { $0.reduce(0) { $0 + $1.blocks.count } } }
 
-  private func takeBlock(_ byteCount: Int) -> UnsafeMutableRawPointer? {
+  private func takeBlock(_ byteCount: Int) -> FrameStorage? {
     shelves.withLock { shelves in
       guard let index = shelves.firstIndex(where: { $0.byteCount == byteCount }) else {
-        if shelves.count == Self.sizes { for block in shelves.removeLast().blocks { block.deallocate() } }
+        if shelves.count == Self.sizes { shelves.removeLast() }
         shelves.insert(Shelf(byteCount: byteCount), at: 0)
         return nil
       }
@@ -177,14 +176,13 @@ public final class FramePool: Sendable {
     }
   }
 
-  fileprivate func recycle(_ base: UnsafeMutableRawPointer, byteCount: Int) {
-    let isKept = shelves.withLock { shelves in
-      guard let index = shelves.firstIndex(where: { $0.byteCount == byteCount }), shelves[index].blocks.count < limit,
-        shelves.reduce(byteCount, { $0 + $1.byteCount * $1.blocks.count }) <= Self.byteLimit
-      else { return false }
-      shelves[index].blocks.append(base)
-      return true
+  fileprivate func recycle(_ storage: FrameStorage) {
+    shelves.withLock { shelves in
+      guard let index = shelves.firstIndex(where: { $0.byteCount == storage.byteCount }),
+        shelves[index].blocks.count < limit,
+        shelves.reduce(storage.byteCount, { $0 + $1.byteCount * $1.blocks.count }) <= Self.byteLimit
+      else { return }
+      shelves[index].blocks.append(storage)
     }
-    if !isKept { base.deallocate() }
   }
 }

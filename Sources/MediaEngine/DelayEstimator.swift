@@ -26,6 +26,7 @@ struct DelayEstimator {
     self.minimum = minimum
     self.maximum = maximum
     target = .milliseconds(40)
+    minima.reserveCapacity(64)  // jitter leaves a handful
   }
 
   /// When the quickest packet comes, after its place on the sender's clock, in ns: what all waiting is counted from.

@@ -167,7 +167,7 @@ struct PlayoutBuffer {
       if phase == .gathering { break }
     }
     let available = min(wanted, ready.count - readyStart)
-    for index in 0..<wanted { samples[index] = index < available ? ready[readyStart + index] : 0 }
+    copyReady(available, into: &samples)
     let captured = capturedAtNext.map {
       $0 - .nanoseconds(Int64((ready.count - readyStart) / channels) * 1_000_000 / 48)
     }
@@ -179,6 +179,16 @@ struct PlayoutBuffer {
     statistics.samples += AudioBlock.length
     statistics.bufferDelay = (held ?? .zero).inMilliseconds
     return (true, captured)
+  }
+
+  /// Fills `samples` with the first decoded samples that have not been played, and with silence behind them.
+  private func copyReady(_ count: Int, into samples: inout [Int16]) {
+    samples.withUnsafeMutableBufferPointer { samples in
+      ready.withUnsafeBufferPointer { ready in
+        _ = samples.update(fromContentsOf: ready[readyStart..<readyStart + count])
+      }
+      samples[count...].update(repeating: 0)
+    }
   }
 
   private mutating func startPlayout(hold: Duration, at now: Tick) {

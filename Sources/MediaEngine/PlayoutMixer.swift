@@ -25,6 +25,9 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
   /// The mix in one channel, for `echoReference`.
   private var reference = [Int16](repeating: 0, count: AudioBlock.length)
   private let mostChannels: Int
+  /// When the next block is due, and the job that plays it. The job is made once, so that no block allocates.
+  private var due = Tick.zero
+  private var tickJob: @Sendable () -> Void = {}
 
   /// - Parameter mostChannels: of the mix, 1 or 2. With 2 the mix has two channels while a talker has two.
   package init(scheduler: Scheduler, sink: (any AudioSink)?, mostChannels: Int = 2) {
@@ -33,6 +36,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
     self.mostChannels = mostChannels
     echoReference = sink.map { EchoReference(playoutDelay: $0.playoutDelay) }
     mix = AudioBlock(captured: .zero)
+    tickJob = { [weak self] in self?.tick() }
   }
 
   package func add(_ talker: AudioReceivePipeline) {
@@ -79,9 +83,12 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
 
   // MARK: On the lane
 
-  private func beginTicking() { tick(due: lane.scheduler.now) }
+  private func beginTicking() {
+    due = lane.scheduler.now
+    tick()
+  }
 
-  private func tick(due: Tick) {
+  private func tick() {
     let (talkers, sink) = shared.withLock { shared in
       shared.isTicking = !shared.talkers.isEmpty
       return (shared.talkers, shared.sink)
@@ -91,13 +98,13 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
     // After a standstill of the machine the clock goes on from now: sound that was not played is not played late.
     let now = lane.scheduler.now
     let next = due + AudioBlock.duration
-    let following = now - next > .milliseconds(200) ? now : next
-    lane.post(at: following) { [weak self] in self?.tick(due: following) }
+    due = now - next > .milliseconds(200) ? now : next
+    lane.post(at: due, tickJob)
   }
 
   private func play(_ talkers: [AudioReceivePipeline], on sink: (any AudioSink)?, at now: Tick) {
     var channels = 1
-    for index in 0..<AudioBlock.length { sums[index] = 0 }
+    sums.withUnsafeMutableBufferPointer { $0[..<AudioBlock.length].update(repeating: 0) }
     for talker in talkers {
       if talker.channels == 1 {
         if talker.pull(into: &voices.0, at: now) { add(voices.0, gain: talker.gain, channels: &channels) }
@@ -107,11 +114,29 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
     }
     guard let sink, (sink as? any IntermittentSink)?.isListening != false else { return }
     if mix.channels != channels { mix = AudioBlock(channels: channels, captured: now) }
-    for index in mix.samples.indices { mix.samples[index] = Int16(clamping: sums[index]) }
+    Self.clamp(sums, into: &mix.samples)
     mix.captured = now
     echoReference?.update(playoutDelay: sink.playoutDelay)
     writeReference(due: now)
     sink.play(mix)
+  }
+
+  // Over pointers, because each access to an element of an object's array is checked twice: for its bounds and for exclusivity.
+
+  private static func clamp(_ sums: [Int32], into samples: inout [Int16]) {
+    samples.withUnsafeMutableBufferPointer { samples in
+      sums.withUnsafeBufferPointer { sums in
+        for index in 0..<min(samples.count, sums.count) { samples[index] = Int16(clamping: sums[index]) }
+      }
+    }
+  }
+
+  private static func add(_ samples: [Int16], to sums: inout [Int32]) {
+    sums.withUnsafeMutableBufferPointer { sums in
+      samples.withUnsafeBufferPointer { samples in
+        for index in 0..<min(samples.count, sums.count) { sums[index] &+= Int32(samples[index]) }
+      }
+    }
   }
 
   /// - Parameter channels: of the sums so far; 2 after a voice of two channels.
@@ -124,8 +149,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
     }
     func sample(_ index: Int) -> Int32 { Int32(Float(voice.samples[index]) * gain) }
     switch (voice.channels, channels) {
-    case (1, 1) where gain == 1, (2, 2) where gain == 1:
-      for index in voice.samples.indices { sums[index] &+= Int32(voice.samples[index]) }
+    case (1, 1) where gain == 1, (2, 2) where gain == 1: Self.add(voice.samples, to: &sums)
     case (1, 1), (2, 2): for index in voice.samples.indices { sums[index] &+= sample(index) }
     case (1, _): for index in 0..<2 * AudioBlock.length { sums[index] &+= sample(index / 2) }
     default: for index in 0..<AudioBlock.length { sums[index] &+= (sample(2 * index) + sample(2 * index + 1)) / 2 }

@@ -37,6 +37,13 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private let pool = FramePool(limit: 16)
   private let shared = Lock(Shared())
   private var decoder: VideoDecoderBox?
+  /// Jobs of the lane, made once, so that no frame allocates one.
+  private var decodeJob: @Sendable () -> Void = {}
+  private var renderJob: @Sendable () -> Void = {}
+  /// The frames that are being decoded. Keeps its memory.
+  private var frames: [EncodedFrame] = []
+  /// Decoded pictures that wait for their time, in order.
+  private var waitingPictures: [VideoFrame] = []
   private var waitingPixels = 0
   private var needsKey = false
   /// When the oldest held frame is due.
@@ -58,6 +65,8 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     self.stamps = stamps
     self.requestKeyFrame = requestKeyFrame
     lane = scheduler.lane("video decoder")
+    decodeJob = { [weak self] in self?.decodeWaiting() }
+    renderJob = { [weak self] in self?.renderNext() }
   }
 
   /// On the network loop: takes the frame and returns.
@@ -75,7 +84,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
       defer { shared.isScheduled = true }
       return !shared.isScheduled
     }
-    if isFirst { lane.post { [weak self] in self?.decodeWaiting() } }
+    if isFirst { lane.post(decodeJob) }
   }
 
   package func addSink(_ sink: any VideoSink) {
@@ -116,33 +125,34 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private func decodeWaiting() {
     let minimum = sync?.minimumDelay ?? .zero
     let now = lane.scheduler.now
-    let (frames, next) = shared.withLock { shared in
-      defer {
-        shared.waiting = []
-        shared.isScheduled = false
-      }
-      let due = shared.hold.isEmpty ? [] : shared.hold.takeDue(at: now, minimum: minimum)
-      return (due + shared.waiting, shared.hold.nextDue(minimum: minimum))
+    let next = shared.withLock { shared in
+      if !shared.hold.isEmpty { frames += shared.hold.takeDue(at: now, minimum: minimum) }
+      frames += shared.waiting
+      shared.waiting.removeAll(keepingCapacity: true)
+      shared.isScheduled = false
+      return shared.hold.nextDue(minimum: minimum)
     }
     if let next, nextWake != next {
       nextWake = next
-      lane.post(at: next) { [weak self] in self?.decodeWaiting() }
+      lane.post(at: next, decodeJob)
     }
-    for frame in frames.count > Self.queueLimit ? skip(frames) : frames[...] { decode(frame) }
+    for index in (frames.count > Self.queueLimit ? skip(frames) : 0)..<frames.count { decode(frames[index]) }
+    frames.removeAll(keepingCapacity: true)
     // The frames above waited as the former minimum demanded: they say nothing of later ones.
     if minimum != lastMinimum { timing.restart() }
     lastMinimum = minimum
   }
 
   /// Too many wait: go on from the newest key frame, or ask for one. Never single frames, others refer to them.
-  private func skip(_ frames: [EncodedFrame]) -> ArraySlice<EncodedFrame> {
+  /// - Returns: the index of the frame to go on from.
+  private func skip(_ frames: [EncodedFrame]) -> Int {
     let start = frames.lastIndex { $0.isKey } ?? frames.endIndex
     shared.withLock { $0.statistics.dropped += start }
     if start == frames.endIndex {
       needsKey = true
       requestKeyFrame()
     }
-    return frames[start...]
+    return start
   }
 
   private func decode(_ frame: EncodedFrame) {
@@ -190,13 +200,18 @@ package final class VideoReceivePipeline: @unchecked Sendable {
       render(picture)
     } else if waitingPixels + pixels <= Self.waitingPixelLimit {
       waitingPixels += pixels
-      lane.post(at: due) { [weak self] in
-        self?.waitingPixels -= pixels
-        self?.render(picture)
-      }
+      waitingPictures.append(picture)  // `due` never goes back
+      lane.post(at: due, renderJob)
     } else {
       shared.withLock { $0.statistics.dropped += 1 }
     }
+  }
+
+  private func renderNext() {
+    guard !waitingPictures.isEmpty else { return }
+    let picture = waitingPictures.removeFirst()
+    waitingPixels -= picture.width * picture.height
+    render(picture)
   }
 
   private func render(_ picture: VideoFrame) {
@@ -258,6 +273,8 @@ private final class VideoDecoderBox {
 /// Late ones are shown at once.
 private struct RenderTiming {
   private var delays: [Duration] = []
+  /// The same delays in rising order.
+  private var sorted: [Duration] = []
   private var next = 0
   private var target: Duration?
   private var last = Tick(nanoseconds: .min)
@@ -274,13 +291,18 @@ private struct RenderTiming {
   }
 
   /// Forgets the delays of earlier frames.
-  mutating func restart() { (delays, next, target) = ([], 0, nil) }
+  mutating func restart() { (delays, sorted, next, target) = ([], [], 0, nil) }
 
   private mutating func addDelay(_ delay: Duration) {
-    if delays.count < Self.window { delays.append(delay) } else { delays[next % Self.window] = delay }
+    if delays.count < Self.window {
+      delays.append(delay)
+    } else {
+      sorted.remove(at: position(of: delays[next % Self.window]))
+      delays[next % Self.window] = delay
+    }
+    sorted.insert(delay, at: position(of: delay))
     next += 1
     guard target == nil || next % 10 == 0 else { return }
-    let sorted = delays.sorted()
     let goal = sorted[min(sorted.count * 9 / 10, sorted.count - 1)]
     guard let current = target else {
       target = sorted.count >= 10 ? goal : nil
@@ -288,5 +310,15 @@ private struct RenderTiming {
     }
     // Up quickly, down slowly: a moving delay is seen as judder.
     target = goal > current ? current + (goal - current) / 2 : current - (current - goal) / 8
+  }
+
+  /// Of the first delay that is not shorter.
+  private func position(of delay: Duration) -> Int {
+    var (low, high) = (0, sorted.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if sorted[middle] < delay { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 }

@@ -31,7 +31,8 @@ void bare_video_close(bare_video *video);
 typedef struct bare_sound bare_sound;
 
 /// An Opus encoder and decoder for mono speech with in-band FEC at the encoder's usual complexity of calls (5).
-bare_sound *bare_sound_open(int bitrate);
+/// expected_loss: in percent.
+bare_sound *bare_sound_open(int bitrate, int expected_loss);
 /// Encodes and decodes 20 ms (960 samples). Returns the coded size in bytes, or -1.
 long bare_sound_pass(bare_sound *sound, const int16_t *pcm, int16_t *out);
 void bare_sound_close(bare_sound *sound);
