@@ -145,7 +145,7 @@ struct PacketHistory {
   private static let pacing = Pacer.longestWait
   /// How many round trips of requests are answered at least.
   private static let answered = 4
-  private static let shortestWindow = Duration.milliseconds(500)
+  private static let shortestWindow = Duration.milliseconds(400)
   private var slots: [StoredPacket?] = []
   private let limit: Int
   /// Where forgetting goes on.
@@ -159,9 +159,9 @@ struct PacketHistory {
 
   var capacity: Int { slots.count }
 
-  /// - Parameter sample: the round trip time that the last report measured.
-  mutating func measured(roundTrip sample: Duration) {
-    window = min(max(Self.pacing + sample * Self.answered, Self.shortestWindow), Self.lifetime).nanoseconds
+  /// - Parameter roundTrip: smoothed, because the ring never shrinks while the stream flows.
+  mutating func measured(roundTrip: Duration) {
+    window = min(max(Self.pacing + roundTrip * Self.answered, Self.shortestWindow), Self.lifetime).nanoseconds
   }
 
   /// Stores a packet; the blocks of those it pushes out, and of those that are too old by now, go back to `pool`.

@@ -81,6 +81,9 @@ final class RTPSendStream {
     history.store(packet, pool: &pool, at: now)
   }
 
+  /// - Parameter roundTrip: of the path, smoothed.
+  func measured(roundTrip: Duration) { history.measured(roundTrip: roundTrip) }
+
   /// Lets go of the packets of a stream that has paused.
   func forgetPaused(at now: Tick, pool: inout BytesPool) { history.forgetPaused(at: now, pool: &pool) }
 
@@ -216,7 +219,6 @@ final class RTPSendStream {
     let sample: Duration =
       units < 0x8000_0000 ? .nanoseconds(Int64(min(units, 60 << 16)) * 1_000_000_000 / 65_536) : .zero
     roundTrip = sample
-    history.measured(roundTrip: sample)
     return sample
   }
 }

@@ -3,7 +3,7 @@ import KoineBase
 /// What went out under which transport-wide number, until it is known what became of it.
 ///
 /// A ring that grows only while a packet would be pushed out that reports may still name: one that has not been judged, or one of
-/// the last `repeatable` judged ones. So its size follows the round trip and the bitrate.
+/// the last judged ones. So its size follows the round trip and the bitrate.
 struct SendHistory {
   enum Fate: UInt8 { case unknown, missing, arrived }
 
@@ -53,8 +53,8 @@ struct SendHistory {
   private static let smallest = 256
   private static let largest = 8192
   private static let memory = Duration.seconds(2)
-  /// Reports name packets again that came late: this far behind the newest (`TransportFeedbackBuilder.window`).
-  private static let repeatable: Int64 = 512
+  /// A report may name a packet that came later than those that were judged lost: this many of them at least are remembered.
+  private static let repeatable: Int64 = 256
   private var slots: [Slot] = []
   private var next: Int64 = 1
   /// Everything before this has been judged.

@@ -313,6 +313,7 @@ final class PeerSender {
       rate.heard(at: now)
       guard let sample = streams[id]?.layers[layer].reported(block, at: now) else { continue }
       control.measured(roundTrip: sample)
+      if let roundTrip = control.roundTrip { streams[id]?.layers[layer].measured(roundTrip: roundTrip) }
     }
   }
 

@@ -106,7 +106,7 @@ struct PacketHistoryTests {
 
   @Test func historyOfAFastStreamCoversRequestsOfItsRoundTrip() {
     #expect(capacity(roundTrip: nil) == 1_024)
-    #expect(capacity(roundTrip: .milliseconds(50)) == 1_024)
+    #expect(capacity(roundTrip: .milliseconds(60)) == 1_024)
     #expect(capacity(roundTrip: .milliseconds(150)) == 2_048)
   }
 
