@@ -54,7 +54,7 @@ struct SendHistory {
   private static let largest = 8192
   private static let memory = Duration.seconds(2)
   /// A report may name a packet that came later than those that were judged lost: this many of them at least are remembered.
-  private static let repeatable: Int64 = 256
+  private static let repeatable: Int64 = 128
   private var slots: [Slot] = []
   private var next: Int64 = 1
   /// Everything before this has been judged.
