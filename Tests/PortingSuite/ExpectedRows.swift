@@ -1,6 +1,7 @@
 import KoineTesting
 
-/// The documented differences between the reference apps and the hand-written layer over the common layer.
+/// The documented differences between the reference apps and the hand-written layer over the common layer (`all`), and between an app and
+/// its port to another style.
 enum ExpectedRows {
   static func all() throws -> ExpectedDifferences { try ExpectedDifferences(callAgent + meeting + stage) }
 
@@ -96,4 +97,23 @@ enum ExpectedRows {
       .stageStrategy, "people.Cleo.video", "the app joins", .between, "– → no → yes", "– → yes", streamsLater,
       stageStyle),
   ]
+
+  static let meetingOfListenerPair = "event-listener → meeting-session"
+  private static let firstLook =
+    "A meeting reports an attendee that is muted 200 ms after it has joined, and until then it counts as not muted."
+
+  /// The documented differences between the reference app of the event listener style and its port to the meeting session style.
+  static let meetingOfListener = [
+    (
+      "people.Cleo.muted", "Cleo joins", PortingComparison.between, "– → yes → no", "– → no → yes → no", firstLook,
+      mutes
+    ),
+    ("people.Bea.muted", "the app joins", .between, "– → yes", "– → no → yes", firstLook, mutes),
+    ("people.Bea.muted", "Bea gets the network back", .between, "– → yes → no", "– → no", firstLook, mutes),
+    ("end", "the room is closed", .settled, "closed", "removed", hungUp, faults),
+  ].map { fact, step, comparison, old, new, reason, source in
+    ExpectedDifference(
+      pair: meetingOfListenerPair, fact: fact, step: step, comparison: comparison, old: old, new: new, reason: reason,
+      source: source)
+  }
 }

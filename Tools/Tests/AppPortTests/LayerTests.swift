@@ -67,9 +67,11 @@ import Testing
     )
   }
 
-  private func layer(_ model: String, _ view: String = "", of type: String = "Model") throws -> CallLayer {
+  private func layer(
+    _ model: String, _ view: String = "", of type: String = "Model", to target: Style = .koine
+  ) throws -> CallLayer {
     let (app, facts) = try compiled(model, view)
-    return try CallLayer(of: type, in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    return try CallLayer(of: type, in: app, to: target) { _ throws(FactsFailure) in facts }
   }
 
   private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }
@@ -278,6 +280,53 @@ import Testing
     #expect(layer.report.contains("Both layers are behind the protocol Calls."))
   }
 
+  @Test func callsOfTheMeetingSessionTakeThePlaceOfTheListeners() throws {
+    let layer = try layer(
+      """
+      final class Model: MeetingEventListener, ParticipantEventListener {
+        private var meeting: Meeting?
+        func join(_ token: String, room: String) {
+          VideoSDK.config(token: token)
+          meeting = VideoSDK.initMeeting(meetingId: room, micEnabled: true)
+          meeting?.addEventListener(self)
+        }
+        func leave() { meeting?.leave() }
+        func mute() { meeting?.muteMic() }
+        func silence(_ id: String) { print(id); meeting?.participants[id]?.disableMic() }
+        func send(_ text: String) { meeting?.pubsub.publish(topic: "chat", message: text, options: ["persist": true]) }
+        func onParticipantJoined(_ participant: Participant) { participant.addEventListener(self) }
+        func onMeetingLeft(reason: LeaveReason) {
+          switch reason {
+          case .manualLeaveCalled: print("left")
+          case .removePeer, .removeAll: print("removed")
+          default: print(reason == .removePeer)
+          }
+        }
+      }
+      """, to: .meetingSession)
+    let source = layer.source
+    #expect(layer.typeName == "MeetingModel")
+    #expect(source.contains("\nimport AmazonChimeSDK\nimport Foundation\n"))
+    #expect(source.contains("private var meeting: MeetingCall?"))
+    #expect(
+      source.contains(
+        "meeting = MeetingCall(room: room, credential: credential, isMicrophoneOn: true, placement: placement)\n"))
+    #expect(source.contains("  private var credential: String?\n  var placement: MediaPlacement?\n"))
+    #expect(source.contains("func leave() { meeting?.leave() }"))
+    #expect(source.contains("func mute() { _ = meeting?.session.audioVideo.realtimeLocalMute() }"))
+    #expect(source.contains("    // koine port: the meeting session has no Participant.disableMic(); an attendee"))
+    #expect(source.contains("{ meeting?.send(text: text, topic: \"chat\", isPersistent: true) }"))
+    #expect(source.contains("func participantJoined(_ participant: MeetingPerson) { followed.insert(participant.id) }"))
+    #expect(source.contains("func left(reason: MeetingSessionStatusCode) {"))
+    #expect(source.contains("    case .ok: print(\"left\")\n    case .audioServerHungup: print(\"removed\")\n"))
+    #expect(source.contains("    default: print(reason == .audioServerHungup)\n"))
+    #expect(source.contains("    case .personJoined(let person):\n      participantJoined(person)\n"))
+    #expect(!source.contains("case .joined"))
+    #expect(
+      layer.helpers.map(\.fileName) == ["MeetingCall.swift", "MeetingStreams.swift", "MeetingObservers.swift"])
+    #expect(count("dropped", in: layer) == 2)
+  }
+
   @Test func sharesAddUpTo100() throws {
     let layer = try layer(
       "final class Model { var a: Meeting?; func f() { a?.leave(); _ = a?.startHLS(); a?.localParticipant.enableMic() } }"
@@ -295,9 +344,9 @@ import Testing
   @Test func targetThatIsNotThereIsAnErrorThatNamesTheOthers() throws {
     let (app, facts) = try compiled("final class Model { var meeting: Meeting? }")
     let target = #expect(throws: FactsFailure.self) {
-      _ = try CallLayer(of: "Model", in: app, to: .meetingSession) { _ throws(FactsFailure) in facts }
+      _ = try CallLayer(of: "Model", in: app, to: .stageStrategy) { _ throws(FactsFailure) in facts }
     }
-    #expect(target?.description.hasSuffix("layers are written in: koine") == true)
+    #expect(target?.description.hasSuffix("layers are written in: koine, meeting-session") == true)
     #expect(throws: FactsFailure.self) { try layer("final class Model {}") }
   }
 

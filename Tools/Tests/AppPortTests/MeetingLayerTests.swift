@@ -113,7 +113,7 @@ import Testing
     try #require(try compilation.compile("AmazonChimeSDK", ["AmazonChimeSDK.swift": Self.vendor]))
   }
 
-  private func layer(_ model: String) throws -> CallLayer {
+  private func layer(_ model: String, to target: Style = .koine) throws -> CallLayer {
     try #require(try compilation.compile("App", ["Model.swift": "import AmazonChimeSDK\n" + model]))
     let files = [compilation.path("Model.swift")]
     let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
@@ -122,7 +122,14 @@ import Testing
       toolchain: compilation.toolchain)
     let app = try CompiledApp(store, files: files, modules: ["AmazonChimeSDK"])
     let facts = try TreeDump(command, toolchain: compilation.toolchain)
-    return try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    return try CallLayer(of: "Model", in: app, to: target) { _ throws(FactsFailure) in facts }
+  }
+
+  @Test func appInTheTargetsStyleIsRefused() throws {
+    let failure = #expect(throws: FactsFailure.self) {
+      try layer("final class Model { var session: MeetingSession? }", to: .meetingSession)
+    }
+    #expect(failure?.description == "the app is in the style meeting-session already")
   }
 
   private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }

@@ -69,7 +69,7 @@ import Testing
     try #require(try compilation.compile("AmazonIVSBroadcast", ["AmazonIVSBroadcast.swift": Self.vendor]))
   }
 
-  private func layer(_ model: String) throws -> CallLayer {
+  private func layer(_ model: String, to target: Style = .koine) throws -> CallLayer {
     try #require(
       try compilation.compile("App", ["Model.swift": "import AmazonIVSBroadcast\n" + model + Self.strategy]))
     let files = [compilation.path("Model.swift")]
@@ -79,7 +79,7 @@ import Testing
       toolchain: compilation.toolchain)
     let facts = try TreeDump(command, toolchain: compilation.toolchain)
     let app = try CompiledApp(store, files: files, modules: ["AmazonIVSBroadcast"])
-    return try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    return try CallLayer(of: "Model", in: app, to: target) { _ throws(FactsFailure) in facts }
   }
 
   private static let head =
@@ -191,6 +191,13 @@ import Testing
       """)
     #expect(layer.warnings.count == 1)
     #expect(layer.warnings.first?.contains("with another strategy than self") == true)
+  }
+
+  @Test func targetThatIsNotWrittenFromTheStyleIsAnErrorThatNamesTheOthers() throws {
+    let failure = #expect(throws: FactsFailure.self) { try layer(Self.head + " }", to: .meetingSession) }
+    #expect(
+      failure?.description == "layers of the style stage-strategy are not written in meeting-session yet, but in: koine"
+    )
   }
 
   @Test func layerBringsTheHelpersOfTheStyleOnly() throws {

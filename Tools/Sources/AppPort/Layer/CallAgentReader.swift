@@ -432,7 +432,7 @@ enum CallAgentReader: StyleReader {
   }
 
   /// The functions that get the session's events and the machine's.
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
+  static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String? {
     func calls(_ fact: Fact, _ values: String...) -> [String] {
       model.handlers.filter { $0.fact == fact }.map { writer.call($0, values) }
     }

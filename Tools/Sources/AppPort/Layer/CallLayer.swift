@@ -46,15 +46,13 @@ public struct CallLayer: Sendable {
     isInPlace: Bool = false, answers: PortAnswers? = nil,
     without refusals: [LayerRefusal] = [], facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) {
-    guard target == .koine else {
-      throw FactsFailure("there is no writer of the style \(target.rawValue) yet; layers are written in: koine")
-    }
     let callClass = try CallClass(named: type, in: app, facts: facts)
     let sites = VendorSites(app)
     let style = try Self.style(of: sites, in: app)
-    let reader = try LayerReader(callClass, from: style, to: target)
+    let writer = try LayerWriters.writer(of: target, from: style)
+    let reader = try LayerReader(callClass, from: style, to: writer)
     let layer = LayerDeclarations(callClass) { reader.vendorSymbol($0) != nil }
-    let helpers = reader.reader.helpers
+    let helpers = writer.helpers(for: reader.reader)
     let answers = answers ?? PortAnswers(type: type, to: target)
     let chosen = try answers.prefix()
     let prefix = isInPlace ? "" : prefix ?? chosen
@@ -86,7 +84,7 @@ public struct CallLayer: Sendable {
       context, sites.sites, renderer.shares, decided: Set(meanings.flatMap { $0.left(by: answers).keys }),
       answers: answers)
     let fates = outcomes.fates(by: answers)
-    let whole = Self.head(callClass, layer, isForTests: isForTests) + body + dispatch
+    let whole = Self.head(callClass, layer, writer, isForTests: isForTests) + body + dispatch
     classPath = callClass.type.location.file
     changedFiles =
       isInPlace
@@ -152,18 +150,20 @@ public struct CallLayer: Sendable {
   /// The module of the views, as identifiers of its declarations have it.
   private static let platform = "10KoineUIKit"
 
-  /// The modules that declarations import in the words of the common layer, beside the app's own imports.
-  static func imports(of items: [LayerDeclarations.Item]) -> Set<String> {
-    // The vendors' modules export these two.
-    var imports: Set<String> = ["Koine", "Foundation"]
+  /// The modules that declarations import in the words of a style, beside the app's own imports.
+  static func imports(of items: [LayerDeclarations.Item], _ writer: LayerWriter.Type) -> Set<String> {
+    // The vendors' modules export Foundation.
+    var imports = writer.modules.union(["Foundation"])
     let references = items.reduce(into: Set<String>()) { $0.formUnion($1.references) }
     if references.contains(where: { $0.contains(platform) }) { imports.insert("KoineUIKit") }
     if references.contains(where: { $0.contains("14KoineCoreVideo") }) { imports.insert("CoreVideo") }
     return imports
   }
 
-  private static func head(_ callClass: CallClass, _ layer: LayerDeclarations, isForTests: Bool) -> String {
-    var imports = imports(of: layer.items)
+  private static func head(
+    _ callClass: CallClass, _ layer: LayerDeclarations, _ writer: LayerWriter.Type, isForTests: Bool
+  ) -> String {
+    var imports = imports(of: layer.items, writer)
     for path in Set(layer.items.map(\.location.file)) {
       guard let source = callClass.source(of: path) else { continue }
       for occurrence in source.file.occurrences
@@ -177,7 +177,7 @@ public struct CallLayer: Sendable {
     let app = isForTests ? "\n\n@testable import \(callClass.type.module)" : ""
     return """
       // swift-format-ignore-file
-      // Written by `koine port` from \(callClass.name): the app's calls in the words of the common layer.
+      // Written by `koine port` from \(callClass.name): the app's calls in the words of \(writer.title).
 
       \(imports.sorted().map { "import \($0)" }.joined(separator: "\n"))\(app)
 

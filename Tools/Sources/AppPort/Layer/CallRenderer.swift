@@ -47,7 +47,7 @@ struct CallRenderer {
     }
   }
 
-  /// The arguments with the common layer's labels, if there are as many.
+  /// The arguments with the target's labels, if there are as many.
   private func text(of arguments: LabeledExprListSyntax, labels: [String]) throws(Unportable) -> String {
     guard arguments.count == labels.count else { return try renderer.render(Syntax(arguments)) }
     var text = ""

@@ -6,9 +6,9 @@ import SwiftSyntax
 struct InPlaceFiles {
   private let callClass: CallClass
   private let layer: LayerDeclarations
-  private let writer: KoineWriter
+  private let writer: LayerWriter
 
-  init(_ callClass: CallClass, _ layer: LayerDeclarations, members writer: KoineWriter) {
+  init(_ callClass: CallClass, _ layer: LayerDeclarations, members writer: LayerWriter) {
     (self.callClass, self.layer, self.writer) = (callClass, layer, writer)
   }
 
@@ -61,7 +61,7 @@ struct InPlaceFiles {
 
   private func imports(of source: CompiledSource, _ items: [LayerDeclarations.Item]) -> String {
     let own = source.tree.statements.compactMap { $0.item.as(ImportDeclSyntax.self)?.path.trimmedDescription }
-    var imports = (items.isEmpty ? ["Foundation"] : CallLayer.imports(of: items)).subtracting(own)
+    var imports = (items.isEmpty ? ["Foundation"] : CallLayer.imports(of: items, type(of: writer))).subtracting(own)
     if own.contains("UIKit") { imports.remove("KoineUIKit") }
     return imports.sorted().map { "import \($0)" }.joined(separator: "\n")
   }

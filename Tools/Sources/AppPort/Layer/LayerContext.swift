@@ -8,7 +8,7 @@ final class LayerContext {
   let layer: LayerDeclarations
   private(set) var model: CallModel
   let table: StyleTable
-  let writer: KoineWriter
+  let writer: LayerWriter
   let reader: LayerReader
   let sites: Set<CodeLocation>
   let prefix: String
@@ -25,7 +25,7 @@ final class LayerContext {
     (self.callClass, self.layer, self.reader, self.sites) = (callClass, layer, reader, sites)
     (self.prefix, self.isOutside, self.isInPlace) = (prefix, isOutside, isInPlace)
     (model, table) = (reader.model(of: layer), reader.table)
-    writer = KoineWriter(
+    writer = reader.writer.init(
       taken: Set(callClass.app.declarations.members(of: callClass.type.symbol.usr).map(\.symbol.name)),
       isOnMainActor: callClass.isOnMainActor, helperWords: reader.reader.helperWords)
   }
@@ -40,7 +40,7 @@ final class LayerContext {
   /// The functions that call the app's handlers, but for those that are not ported.
   func dispatch(of type: String, without unported: Set<String>) -> String {
     let model = model.without(unported)
-    return reader.reader.dispatch(model, of: type, writer) ?? writer.dispatch(model, of: type)
+    return writer.dispatch(model, reader.reader, of: type)
   }
 
   /// The name of a declaration in the new layer; nil if it keeps its name.
@@ -77,12 +77,12 @@ final class LayerContext {
     return writer.placeOfMembers
   }
 
-  /// Why the common layer does not report what a function of the app handles; nil for other declarations.
+  /// Why the target does not report what a function of the app handles; nil for other declarations.
   func lostHandler(_ node: Syntax, in source: CompiledSource) -> String? {
     lostRequirement(node, in: source).map { "\($0.symbol): \($0.instead)" }
   }
 
-  /// The vendor's callback that a function of the app handles and that the common layer does not have; nil for other declarations.
+  /// The vendor's callback that a function of the app handles and that the target does not have; nil for other declarations.
   func lostRequirement(_ node: Syntax, in source: CompiledSource) -> (symbol: String, instead: String)? {
     let declaration = node.as(MemberBlockItemSyntax.self)?.decl
     guard let name = declaration?.as(FunctionDeclSyntax.self)?.name else { return nil }
@@ -96,7 +96,7 @@ final class LayerContext {
     return nil
   }
 
-  /// The vendor's callback that a function of the app handles and that no fact of the common layer says; nil for other declarations.
+  /// The vendor's callback that a function of the app handles and that no fact says; nil for other declarations.
   func unknownRequirement(_ node: Syntax, in source: CompiledSource) -> String? {
     guard let function = node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self) else { return nil }
     for occurrence in source.occurrences(at: function.name) {
@@ -107,7 +107,7 @@ final class LayerContext {
     return nil
   }
 
-  /// Whether a function without statements handles what no fact of the common layer says.
+  /// Whether a function without statements handles what no fact says.
   func isIdleHandler(_ node: Syntax, in source: CompiledSource) -> Bool {
     node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self)?.body?.statements.isEmpty == true
       && unknownRequirement(node, in: source) != nil

@@ -14,9 +14,9 @@ enum Share: String, CaseIterable {
   case written, inHelper = "in the helper", dropped, asked, warned
 }
 
-/// Renders declarations of the app in the words of the common layer. All text that means nothing of the vendor's stays as it is.
+/// Renders declarations of the app in the words of the target. All text that means nothing of the vendor's stays as it is.
 ///
-/// A statement that cannot be rendered stays as a comment under `#warning`; one whose symbols the common layer has no word for stays as a
+/// A statement that cannot be rendered stays as a comment under `#warning`; one whose symbols the target has no word for stays as a
 /// comment. A declaration that cannot be rendered stays as a comment, and its uses count as unknown: `hasNews` says that the layer has to
 /// be rendered again.
 final class LayerRenderer {
@@ -78,7 +78,7 @@ final class LayerRenderer {
     if let some = node.as(SomeOrAnyTypeSyntax.self), let first = some.constraint.firstToken(viewMode: .sourceAccurate),
       case .word? = reading(at: first)
     {
-      // The vendor has a protocol where the common layer has a type.
+      // The vendor has a protocol where the target has a type.
       return some.someOrAnySpecifier.leadingTrivia.description + (try render(Syntax(some.constraint)))
     }
     if let sequence = node.as(SequenceExprSyntax.self) { return try text(of: sequence) }
@@ -189,11 +189,11 @@ final class LayerRenderer {
       let token = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName,
       case .intent? = reading(at: token)
     else { return nil }
-    // The common layer's calls return at once.
+    // The target's calls return at once.
     return wait.awaitKeyword.leadingTrivia.description + (try render(Syntax(call)))
   }
 
-  /// Without `try`, if the common layer's call throws nothing.
+  /// Without `try`, if the target's call throws nothing.
   private func text(of attempt: TryExprSyntax) throws(Unportable) -> String? {
     guard let call = attempt.expression.as(FunctionCallExprSyntax.self),
       let token = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName,
@@ -202,7 +202,7 @@ final class LayerRenderer {
     return attempt.tryKeyword.leadingTrivia.description + (try render(Syntax(call)))
   }
 
-  /// Without `any`, if the common layer's type is no protocol.
+  /// Without `any`, if the target's type is no protocol.
   private func text(of type: SomeOrAnyTypeSyntax) throws(Unportable) -> String? {
     guard let token = type.constraint.lastToken(viewMode: .sourceAccurate), case .code? = reading(at: token) else {
       return nil
@@ -282,7 +282,7 @@ final class LayerRenderer {
     return try predicate(value, sign, other)
   }
 
-  /// `state == .CLOSED`, where the common layer's value has more in it.
+  /// `state == .CLOSED`, where the target's value has more in it.
   private func predicate(
     _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax
   ) throws(Unportable) -> String? {
@@ -374,7 +374,7 @@ final class LayerRenderer {
     for element in cases {
       guard let one = element.as(SwitchCaseSyntax.self), let label = one.label.as(SwitchCaseLabelSyntax.self) else {
         if let one = element.as(SwitchCaseSyntax.self), let attribute = one.attribute, !used.isEmpty {
-          // `@unknown default`: the common layer's type may have known values that the vendor's has not.
+          // `@unknown default`: the target's type may have known values that the vendor's has not.
           text +=
             attribute.leadingTrivia.description + (try render(Syntax(one.label))) + (try render(Syntax(one.statements)))
         } else {
@@ -409,7 +409,7 @@ final class LayerRenderer {
   private struct Pattern {
     let token: TokenSyntax
     let reading: Reading?
-    /// Empty if the common layer has no word for it.
+    /// Empty if the target has no word for it.
     let texts: [String]
     var share = Share.written
     var lost: String?
@@ -452,7 +452,7 @@ final class LayerRenderer {
     return patterns
   }
 
-  /// `is SomeError`, where the common layer has several values instead of the type.
+  /// `is SomeError`, where the target has several values instead of the type.
   private func typeTest(_ item: SwitchCaseItemSyntax) -> (token: TokenSyntax, reading: Reading, values: [String])? {
     guard let token = item.pattern.as(IsTypePatternSyntax.self)?.type.firstToken(viewMode: .sourceAccurate),
       let reading = reading(at: token)
@@ -493,12 +493,12 @@ final class LayerRenderer {
     if let handler = context.lostHandler(node, in: source) {
       markAll(in: node, .dropped)
       note(unported: node)
-      return Self.comment(node, "koine port: the common layer does not report it; \(handler)")
+      return Self.comment(node, "koine port: \(context.writer.title) does not report it; \(handler)")
     }
     if context.isIdleHandler(node, in: source) {
       markAll(in: node, .dropped)
       note(unported: node)
-      return Self.comment(node, "koine port: it handles what the common layer does not report, and does nothing")
+      return Self.comment(node, "koine port: it handles what \(context.writer.title) does not report, and does nothing")
     }
     if let symbol = context.unknownRequirement(node, in: source) {
       // Nothing would call it.
@@ -531,12 +531,12 @@ final class LayerRenderer {
     switch error {
     case .lost(let symbol, let instead):
       markAll(in: node, .dropped)
-      return Self.comment(node, "koine port: the common layer has no \(symbol); \(instead)")
+      return Self.comment(node, "koine port: \(context.writer.title) has no \(symbol); \(instead)")
     case .unknown(let symbol):
       markAll(in: node, .warned)
       warnings.append((place, symbol))
       let text = symbol.replacing("\\", with: "").replacing("\"", with: "'")
-      return Self.comment(node, nil, warning: "PORT 3: not known to the common layer: \(text)")
+      return Self.comment(node, nil, warning: "PORT 3: not known to \(context.writer.title): \(text)")
     }
   }
 

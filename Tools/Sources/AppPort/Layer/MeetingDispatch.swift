@@ -3,9 +3,9 @@ import CallModel
 /// The functions of a ported meeting that call the app's handlers: one for the session's events, one for what follows from these.
 struct MeetingDispatch {
   private let model: CallModel
-  private let writer: KoineWriter
+  private let writer: LayerWriter
 
-  init(_ model: CallModel, _ writer: KoineWriter) { (self.model, self.writer) = (model, writer) }
+  init(_ model: CallModel, _ writer: LayerWriter) { (self.model, self.writer) = (model, writer) }
 
   func text(of type: String) -> String {
     let observed = writer.name(.observed)

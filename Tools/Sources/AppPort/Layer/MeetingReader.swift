@@ -191,7 +191,7 @@ enum MeetingReader: StyleReader {
 
   static var helpers: [LayerHelper] { [KoineHelper.file, MeetingHelper.file, MeetingHelper.sources] }
 
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
+  static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String? {
     MeetingDispatch(model, writer).text(of: type)
   }
 }

@@ -180,7 +180,7 @@ enum StageReader: StyleReader {
 
   // MARK: Facts
 
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? {
+  static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String? {
     let calls = { (fact: Fact, values: [String]) in
       model.handlers.filter { $0.fact == fact }.map { handler in
         writer.call(handler, values.first == "stage" ? [Self.stage(of: handler)] + values.dropFirst() : values)
@@ -227,7 +227,7 @@ enum StageReader: StyleReader {
   }
 
   /// Participants are values in the common layer: the app's list gets the new one.
-  private static func updates(_ model: CallModel, _ writer: KoineWriter) -> [String] {
+  private static func updates(_ model: CallModel, _ writer: LayerWriter) -> [String] {
     guard let list = model.kept(as: .participants) else { return [] }
     return [
       "if let index = \(list.name).firstIndex(where: { $0.id == participant.id }) { \(list.name)[index] = participant }"
@@ -239,7 +239,7 @@ enum StageReader: StyleReader {
     handler.unused.contains(0) ? "stage.session" : "stage"
   }
 
-  private static func decisions(_ model: CallModel, _ writer: KoineWriter) -> [String] {
+  private static func decisions(_ model: CallModel, _ writer: LayerWriter) -> [String] {
     let calls = { (fact: Fact, person: String) in
       model.handlers.first { $0.fact == fact }.map { writer.call($0, [Self.stage(of: $0), person]) }
     }

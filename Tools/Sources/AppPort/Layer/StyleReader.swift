@@ -43,7 +43,7 @@ protocol StyleReader: Sendable {
   /// The vendor's functions whose counterparts throw nothing.
   static var nonthrowing: Set<String> { get }
   /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String?
+  static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String?
 }
 
 extension StyleReader {
@@ -63,7 +63,7 @@ extension StyleReader {
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
   ) -> (text: String, share: Share)? { nil }
   static var nonthrowing: Set<String> { [] }
-  static func dispatch(_ model: CallModel, of type: String, _ writer: KoineWriter) -> String? { nil }
+  static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String? { nil }
 }
 
 /// How one call or property of a vendor's is written in the words of the common layer.
@@ -79,7 +79,7 @@ struct Structure {
     /// How the code names the call object; nil if it cannot.
     let call: String?
     let isInCallClass: Bool
-    let writer: KoineWriter
+    let writer: LayerWriter
   }
 
   let share: Share
@@ -114,11 +114,14 @@ struct StyleTable {
   private var lost: [String: String] = [:]
   private let reader: any StyleReader.Type
 
-  init(_ reader: any StyleReader.Type, to target: Style, _ table: PortingTable = .current) {
-    self.reader = reader
+  private let writer: LayerWriter.Type
+
+  init(_ reader: any StyleReader.Type, to writer: LayerWriter.Type, _ table: PortingTable = .current) {
+    (self.reader, self.writer) = (reader, writer)
+    let target = writer.style
     for row in table.rows {
       for (symbol, meaning) in row.read[reader.style] ?? [:] { meanings[symbol] = (row, meaning) }
-      let instead = row.instead[target] ?? "the common layer has no word for it"
+      let instead = row.instead[target] ?? writer.noWord
       for symbol in row.lost[reader.style] ?? [] { lost[symbol] = instead }
       // A row without symbols of the target says what to do instead.
       if row.symbols[target, default: []].isEmpty {
@@ -134,11 +137,17 @@ struct StyleTable {
   func reading(of symbol: String) -> Reading {
     if let reading = reader.reading(of: symbol) { return reading }
     if reader.structure(of: symbol) != nil { return .structure(symbol: symbol) }
-    switch meanings[symbol]?.meaning {
-    case .word(let word)?: return .word(word)
-    case .intent(let slots)?: return .intent(Intent(row: meanings[symbol]!.row.id, symbol: symbol, slots: slots))
-    case .fact?, nil: return lost[symbol].map { .lost(symbol: symbol, instead: $0) } ?? .unknown(symbol: symbol)
+    if let (row, meaning) = meanings[symbol] {
+      let withoutWord = Reading.lost(symbol: symbol, instead: row.instead[writer.style] ?? writer.noWord)
+      switch meaning {
+      case .word(let word): return writer.hasWord(word) ? .word(word) : withoutWord
+      case .intent(let slots):
+        let isWritten = row.write[writer.style] != nil || row.id == "credential"
+        return isWritten ? .intent(Intent(row: row.id, symbol: symbol, slots: slots)) : withoutWord
+      case .fact: break
+      }
     }
+    return lost[symbol].map { .lost(symbol: symbol, instead: $0) } ?? .unknown(symbol: symbol)
   }
 
   func value(of symbols: [String]) -> String? { reader.value(of: symbols) }
@@ -154,13 +163,14 @@ struct StyleTable {
 struct LayerReader {
   let callClass: CallClass
   let reader: any StyleReader.Type
+  let writer: LayerWriter.Type
   let table: StyleTable
 
   /// - Throws: `FactsFailure` if there is no reader of the style.
-  init(_ callClass: CallClass, from style: Style, to target: Style) throws(FactsFailure) {
-    self.callClass = callClass
+  init(_ callClass: CallClass, from style: Style, to writer: LayerWriter.Type) throws(FactsFailure) {
+    (self.callClass, self.writer) = (callClass, writer)
     reader = try StyleReaders.reader(of: style)
-    table = StyleTable(reader, to: target)
+    table = StyleTable(reader, to: writer)
   }
 
   /// The name of a symbol of the style, as the table has it; nil for other symbols.

@@ -6,7 +6,8 @@ import Foundation
 /// and the one under `#warning`.
 enum AnsweredText {
   private static let reason = "// koine port: "
-  private static let warning = #"#warning("PORT 3: not known to the common layer: "#
+  /// Followed by the target's name, a colon and the symbol.
+  private static let warning = #"#warning("PORT 3: not known to "#
   private static let noWordForCases = "no word for "
 
   /// - Parameter symbols: those with an answer, by their names.
@@ -15,8 +16,8 @@ enum AnsweredText {
     return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       if let found = line.range(of: reason) {
         answered(lost: line[found.upperBound...], behind: line[..<found.lowerBound], symbols) ?? String(line)
-      } else if let found = line.range(of: warning) {
-        answered(unknown: line[found.upperBound...].dropLast(2), behind: line[..<found.lowerBound], symbols)
+      } else if let found = line.range(of: warning), let colon = line[found.upperBound...].range(of: ": ") {
+        answered(unknown: line[colon.upperBound...].dropLast(2), behind: line[..<found.lowerBound], symbols)
           ?? String(line)
       } else {
         String(line)

@@ -49,7 +49,7 @@ enum CaseMeanings {
         guard case .word(let word)? = context.model.readings[item.source.location(of: token)],
           let one = switchCase(of: token), let list = one.parent
         else { continue }
-        let key = Key(owner: list.id, word: word)
+        let key = Key(owner: list.id, word: context.writer.meaning(of: word))
         if cases[key] == nil { order.append(key) }
         cases[key, default: []].append((one, token))
       }

@@ -85,14 +85,17 @@ public struct PortAnswers: Sendable, Equatable, Codable {
 
   // MARK: Reading
 
-  static let namesID = "names", defaultPrefix = "Koine"
+  static let namesID = "names"
+
+  /// What new names begin with if no answer says so.
+  var defaultPrefix: String { Style(rawValue: to).map(LayerWriters.prefix) ?? KoineWriter.prefix }
 
   subscript(id: String) -> Entry? { questions.first { $0.id == id } }
 
   /// What the new types' names begin with.
   /// - Throws: `FactsFailure` if the answer cannot begin a type's name.
   func prefix() throws(FactsFailure) -> String {
-    guard let answer = self[Self.namesID]?.answer else { return Self.defaultPrefix }
+    guard let answer = self[Self.namesID]?.answer else { return defaultPrefix }
     guard let first = answer.first, first.isUppercase, answer.allSatisfy({ $0.isLetter || $0.isNumber }) else {
       throw FactsFailure("'\(answer)' cannot begin the names of types: use letters and digits, the first a capital")
     }

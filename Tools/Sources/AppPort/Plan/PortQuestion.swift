@@ -67,7 +67,7 @@ struct PortQuestions {
           meaning: "\(PortPlan.count(renamed.count, "declaration")) of the app's get a second form under such a name",
           sites: 0),
         .init(answer: "NAME", meaning: "any other word, with a capital at its beginning", sites: 0),
-      ], defaultAnswer: PortAnswers.defaultPrefix, answer: prefix, isAnswered: answers[PortAnswers.namesID] != nil,
+      ], defaultAnswer: answers.defaultPrefix, answer: prefix, isAnswered: answers[PortAnswers.namesID] != nil,
       places: [])
   }
 

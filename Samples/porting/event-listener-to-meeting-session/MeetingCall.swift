@@ -1,0 +1,107 @@
+// What layers that `koine port --to meeting-session` writes need beside the SDK: the same file for every app.
+import AmazonChimeSDK
+import Foundation
+
+/// A meeting, its attendees, and what they send.
+final class MeetingCall: @unchecked Sendable {  // used on the main queue only, where the SDK calls its observers
+  enum Side { case front, back }
+  let session: DefaultMeetingSession, localParticipant: MeetingPerson, observerId = UUID().uuidString
+  var handler: ((MeetingReport, MeetingCall) -> Void)?
+  var participants: [String: MeetingPerson] = [:]
+  var views: [String: DefaultVideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
+  var wanted: Set<MeetingStream.Kind>, presenters: [String] = [], messages: [MeetingMessage] = [],
+    topics: Set<String> = []
+  var screen: InAppScreenCaptureSource?, isShareStarting = false, hasEntered = false, isOver = false
+  var media: any AudioVideoFacade { session.audioVideo }
+
+  /// - Parameter placement: of the answer to CreateMeeting. Without it the addresses reach no service of the vendor's.
+  init(
+    room: String, credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
+    isCameraOn: Bool = true, placement: MediaPlacement? = nil
+  ) {
+    let (none, id) = ("https://meeting.invalid", participantID.isEmpty ? UUID().uuidString : participantID)
+    let addresses = MediaPlacement(
+      audioFallbackUrl: none, audioHostUrl: none, signalingUrl: none, turnControlUrl: none)
+    let meeting = Meeting(
+      externalMeetingId: nil, mediaPlacement: placement ?? addresses, mediaRegion: "", meetingId: room)
+    let attendee = Attendee(attendeeId: id, externalUserId: name, joinToken: credential ?? "")
+    let configuration = MeetingSessionConfiguration(
+      createMeetingResponse: CreateMeetingResponse(meeting: meeting),
+      createAttendeeResponse: CreateAttendeeResponse(attendee: attendee))
+    session = DefaultMeetingSession(configuration: configuration, logger: ConsoleLogger(name: "meeting", level: .ERROR))
+    localParticipant = MeetingPerson(id: id, name: name, isLocal: true)
+    wanted = Set((isMicrophoneOn ? [MeetingStream.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
+  }
+
+  func join(side: Side = .front) {
+    media.addAudioVideoObserver(observer: self)
+    media.addRealtimeObserver(observer: self)
+    media.addVideoTileObserver(observer: self)
+    media.addContentShareObserver(observer: self)
+    media.addActiveSpeakerObserver(policy: DefaultActiveSpeakerPolicy(), observer: self)
+    do {
+      do { try start(.inputAndOutput) } catch PermissionError.audioPermissionError {
+        wanted.remove(.microphone)
+        report(.failed(.microphoneDenied))
+        try start(.outputOnly)
+      }
+    } catch { return end(.audioServiceUnavailable) }
+    media.startRemoteVideo()
+    if side == .back { media.switchCamera() }
+    if !wanted.contains(.microphone) { _ = media.realtimeLocalMute() }
+    if wanted.contains(.camera) { setStream(kind: .camera, isOn: true) }
+  }
+  private func start(_ devices: AudioDeviceCapabilities) throws {
+    try media.start(
+      audioVideoConfiguration: AudioVideoConfiguration(
+        audioMode: .stereo48K, audioDeviceCapabilities: devices, callKitEnabled: false, enableAudioRedundancy: true,
+        videoMaxResolution: .videoResolutionHD, reconnectTimeoutMs: 60_000))
+  }
+  func leave() {
+    setStream(kind: .screen, isOn: false)
+    media.stop()
+  }
+  func end(_ code: MeetingSessionStatusCode) {
+    guard !isOver else { return }
+    isOver = true
+    leave()  // after a failure only the sound has ended
+    switch code {
+    case .ok, .audioServerHungup: break
+    case .audioDisconnected: report(.connectionLost)
+    case .audioAuthenticationRejected: report(.failed(.rejected))
+    case .audioCallAtCapacity: report(.failed(.full))
+    case .audioJoinedFromAnotherDevice: report(.failed(.joinedElsewhere))
+    case .audioInputDeviceNotResponding: report(.failed(.microphone))
+    default: report(.failed(.failed))
+    }
+    report(.phaseChanged(.ended))
+    if hasEntered { report(.left(code)) }
+    media.removeAudioVideoObserver(observer: self)
+    media.removeRealtimeObserver(observer: self)
+    media.removeVideoTileObserver(observer: self)
+    media.removeActiveSpeakerObserver(observer: self)
+    if !isShareStarting { media.removeContentShareObserver(observer: self) }
+    for topic in topics { media.removeRealtimeDataMessageObserverFromTopic(topic: topic) }
+  }
+  func report(_ event: MeetingReport) { handler?(event, self) }
+
+  func setStream(kind: MeetingStream.Kind, isOn: Bool) {
+    switch (kind, isOn) {
+    case (.microphone, _): _ = isOn ? media.realtimeLocalUnmute() : media.realtimeLocalMute()
+    case (.camera, true): do { try media.startLocalVideo() } catch { report(.failed(.cameraDenied)) }
+    case (.camera, false): media.stopLocalVideo()
+    case (.screen, true):
+      guard screen == nil, hasEntered, !isOver else { return }
+      let source = InAppScreenCaptureSource(logger: session.logger)
+      screen = source
+      source.addCaptureSourceObserver(observer: self)
+      source.start()
+    case (.screen, false):
+      guard let source = screen else { return }
+      screen = nil
+      source.removeCaptureSourceObserver(observer: self)
+      source.stop()
+      media.stopContentShare()
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// Attendees, what they send, and messages (`koine port --to meeting-session`): the same file for every app.
+import AmazonChimeSDK
+import Foundation
+
+/// What a meeting reports, about one attendee at a time.
+enum MeetingReport: Sendable {
+  case phaseChanged(MeetingPhase), joined, left(MeetingSessionStatusCode), connectionLost, failed(MeetingFailure)
+  case personJoined(MeetingPerson), personLeft(MeetingPerson), messageReceived(MeetingMessage)
+  case streamAdded(MeetingStream, MeetingPerson), streamRemoved(MeetingStream, MeetingPerson)
+  case speakerChanged(String?), presenterChanged(String?)
+}
+enum MeetingPhase: Sendable { case connecting, connected, reconnecting, ended }
+enum MeetingFailure: String, Error {
+  case rejected, full, joinedElsewhere, microphone, microphoneDenied, cameraDenied, screen, message, failed
+}
+struct MeetingMessage: Sendable { let id, topic, senderID, senderName, text: String }
+
+/// An attendee with what it sends now. A share is a stream of its owner's.
+final class MeetingPerson: Equatable, @unchecked Sendable {  // used on the main queue only
+  let id, name: String, isLocal: Bool
+  var streams: [String: MeetingStream] = [:]
+  init(id: String, name: String, isLocal: Bool) { (self.id, self.name, self.isLocal) = (id, name, isLocal) }
+  static func == (one: MeetingPerson, other: MeetingPerson) -> Bool { one === other }
+}
+
+/// A microphone, a camera or a shared screen, which views show from its first tile on.
+final class MeetingStream: Equatable, @unchecked Sendable {  // used on the main queue only
+  enum Kind: Sendable { case microphone, camera, screen }
+  let id: String, kind: Kind
+  private weak var call: MeetingCall?
+  init(_ kind: Kind, of id: String, in call: MeetingCall) {
+    (self.id, self.kind, self.call) = (id + (kind == .screen ? "#content" : ""), kind, call)
+  }
+  var video: MeetingStream? { kind == .microphone ? nil : self }
+  func attach(view: DefaultVideoRenderView) {
+    call?.views[id] = view
+    if let call, let tile = call.tiles[id] { call.media.bindVideoView(videoView: view, tileId: tile) }
+  }
+  func detach(view: DefaultVideoRenderView) {
+    guard let call, call.views[id] === view else { return }
+    call.views[id] = nil
+    if let tile = call.tiles[id] { call.media.unbindVideoView(tileId: tile) }
+  }
+  static func == (one: MeetingStream, other: MeetingStream) -> Bool { one === other }
+}
+
+extension MeetingCall {
+  func observe(topic: String) {
+    if topics.insert(topic).inserted { media.addRealtimeDataMessageObserver(topic: topic, observer: self) }
+  }
+  func stopObserving(topic: String) {
+    if topics.remove(topic) != nil { media.removeRealtimeDataMessageObserverFromTopic(topic: topic) }
+  }
+  /// A meeting does not send a message back to its sender, and keeps it for five minutes at most.
+  func send(text: String, topic: String, isPersistent: Bool = false) {
+    guard hasEntered, !isOver else { return }
+    do {
+      try media.realtimeSendDataMessage(topic: topic, data: text, lifetimeMs: isPersistent ? 300_000 : 0)
+    } catch { return report(.failed(.message)) }
+    let sender = (id: localParticipant.id, name: localParticipant.name)
+    receive(
+      MeetingMessage(
+        id: UUID().uuidString, topic: topic, senderID: sender.id, senderName: sender.name, text: text))
+  }
+  func receive(_ message: MeetingMessage) {
+    messages.append(message)
+    if topics.contains(message.topic) { report(.messageReceived(message)) }
+  }
+  func messages(topic: String) -> [MeetingMessage] { messages.filter { $0.topic == topic } }
+}
