@@ -111,9 +111,24 @@ enum ExpectedRows {
     ("people.Bea.muted", "the app joins", .between, "– → yes", "– → no → yes", firstLook, mutes),
     ("people.Bea.muted", "Bea gets the network back", .between, "– → yes → no", "– → no", firstLook, mutes),
     ("end", "the room is closed", .settled, "closed", "removed", hungUp, faults),
+    ("end", "the app joins", .settled, "notPermitted", "refused", rejected, faults),
   ].map { fact, step, comparison, old, new, reason, source in
     ExpectedDifference(
       pair: meetingOfListenerPair, fact: fact, step: step, comparison: comparison, old: old, new: new, reason: reason,
       source: source)
   }
+
+  static let meetingOfStagePair = "stage-strategy → meeting-session"
+  private static let otherSize =
+    "A meeting chooses the size of its video itself: of other packets others are lost, so that a picture freezes at another time."
+
+  /// The documented differences between the reference app of the stage strategy style and its port to the meeting session style.
+  static let meetingOfStage = [
+    ExpectedDifference(
+      pair: meetingOfStagePair, fact: "Bea sees the app", step: "Bea mutes", comparison: .timing, old: "stays yes",
+      new: "– after 2000 ms", reason: otherSize, source: "Docs/porting.md, To the meeting session style"),
+    ExpectedDifference(
+      pair: meetingOfStagePair, fact: "end", step: "the room is closed", comparison: .settled, old: "closed",
+      new: "refusedOrRemoved", reason: hungUp, source: faults),
+  ]
 }

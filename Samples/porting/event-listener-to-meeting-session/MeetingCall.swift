@@ -9,13 +9,22 @@ final class MeetingCall: @unchecked Sendable {  // used on the main queue only, 
   var handler: ((MeetingReport, MeetingCall) -> Void)?
   var participants: [String: MeetingPerson] = [:]
   var views: [String: DefaultVideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
-  var wanted: Set<MeetingStream.Kind>, presenters: [String] = [], messages: [MeetingMessage] = [],
-    topics: Set<String> = []
-  var screen: InAppScreenCaptureSource?, isShareStarting = false, hasEntered = false, isOver = false
+  var wanted: Set<MeetingStream.Kind>, presenters: [String] = []
+  var messages: [MeetingMessage] = [], topics: Set<String> = []
+  var screen: InAppScreenCaptureSource?, isShareStarting = false, hasEntered = false
+  /// Why the meeting is over.
+  private(set) var code: MeetingSessionStatusCode?
+  var isOver: Bool { code != nil }
   var media: any AudioVideoFacade { session.audioVideo }
 
+  init(_ configuration: MeetingSessionConfiguration, isMicrophoneOn: Bool = false, isCameraOn: Bool = false) {
+    session = DefaultMeetingSession(configuration: configuration, logger: ConsoleLogger(name: "meeting", level: .ERROR))
+    let attendee = configuration.credentials
+    localParticipant = MeetingPerson(id: attendee.attendeeId, name: attendee.externalUserId, isLocal: true)
+    wanted = Set((isMicrophoneOn ? [MeetingStream.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
+  }
   /// - Parameter placement: of the answer to CreateMeeting. Without it the addresses reach no service of the vendor's.
-  init(
+  convenience init(
     room: String, credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
     isCameraOn: Bool = true, placement: MediaPlacement? = nil
   ) {
@@ -28,9 +37,7 @@ final class MeetingCall: @unchecked Sendable {  // used on the main queue only, 
     let configuration = MeetingSessionConfiguration(
       createMeetingResponse: CreateMeetingResponse(meeting: meeting),
       createAttendeeResponse: CreateAttendeeResponse(attendee: attendee))
-    session = DefaultMeetingSession(configuration: configuration, logger: ConsoleLogger(name: "meeting", level: .ERROR))
-    localParticipant = MeetingPerson(id: id, name: name, isLocal: true)
-    wanted = Set((isMicrophoneOn ? [MeetingStream.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
+    self.init(configuration, isMicrophoneOn: isMicrophoneOn, isCameraOn: isCameraOn)
   }
 
   func join(side: Side = .front) {
@@ -63,7 +70,7 @@ final class MeetingCall: @unchecked Sendable {  // used on the main queue only, 
   }
   func end(_ code: MeetingSessionStatusCode) {
     guard !isOver else { return }
-    isOver = true
+    self.code = code
     leave()  // after a failure only the sound has ended
     switch code {
     case .ok, .audioServerHungup: break

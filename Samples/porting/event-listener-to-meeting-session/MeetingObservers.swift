@@ -13,23 +13,6 @@ extension MeetingCall: AudioVideoObserver {
   func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) { end(sessionStatus.statusCode) }
   func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) { update(sources, areSent: true) }
   func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) { update(sources, areSent: false) }
-  private func update(_ sources: [RemoteVideoSource], areSent: Bool) {
-    for id in sources.map(\.attendeeId) {
-      if areSent { self.sources.insert(id) } else { self.sources.remove(id) }
-      let modality = DefaultModality(id: id)
-      set(modality.isOfType(type: .content) ? .screen : .camera, of: modality.base, isSent: areSent)
-    }
-  }
-  private func set(_ kind: MeetingStream.Kind, of id: String, isSent: Bool) {
-    guard let person = id == localParticipant.id ? localParticipant : participants[id] else { return }
-    let key = "\(kind)", (old, before) = (person.streams[key], presenters.last)
-    guard isSent == (old == nil) else { return }
-    let stream = old ?? MeetingStream(kind, of: id, in: self)
-    person.streams[key] = isSent ? stream : nil
-    if kind == .screen { presenters = presenters.filter { $0 != id } + (isSent ? [id] : []) }
-    if presenters.last != before { report(.presenterChanged(presenters.last)) }
-    report(isSent ? .streamAdded(stream, person) : .streamRemoved(stream, person))
-  }
   func audioSessionDidDrop() {}
   func audioSessionDidCancelReconnect() {}
   func connectionDidRecover() {}
@@ -65,7 +48,10 @@ extension MeetingCall: RealtimeObserver, ActiveSpeakerObserver {
     for one in attendeeInfo { set(.microphone, of: one.attendeeId, isSent: true) }
   }
   func activeSpeakerDidDetect(attendeeInfo: [AttendeeInfo]) { report(.speakerChanged(attendeeInfo.first?.attendeeId)) }
-  func volumeDidChange(volumeUpdates: [VolumeUpdate]) {}
+  func volumeDidChange(volumeUpdates: [VolumeUpdate]) {
+    let levels = volumeUpdates.map { ($0.attendeeInfo.attendeeId, MeetingStream.level(of: $0.volumeLevel)) }
+    report(.levelsChanged(Dictionary(levels, uniquingKeysWith: { $1 })))
+  }
   func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}
 }
 

@@ -7,7 +7,7 @@ enum MeetingReport: Sendable {
   case phaseChanged(MeetingPhase), joined, left(MeetingSessionStatusCode), connectionLost, failed(MeetingFailure)
   case personJoined(MeetingPerson), personLeft(MeetingPerson), messageReceived(MeetingMessage)
   case streamAdded(MeetingStream, MeetingPerson), streamRemoved(MeetingStream, MeetingPerson)
-  case speakerChanged(String?), presenterChanged(String?)
+  case speakerChanged(String?), presenterChanged(String?), levelsChanged([String: Float])
 }
 enum MeetingPhase: Sendable { case connecting, connected, reconnecting, ended }
 enum MeetingFailure: String, Error {
@@ -19,23 +19,35 @@ struct MeetingMessage: Sendable { let id, topic, senderID, senderName, text: Str
 final class MeetingPerson: Equatable, @unchecked Sendable {  // used on the main queue only
   let id, name: String, isLocal: Bool
   var streams: [String: MeetingStream] = [:]
+  /// A meeting has an attendee's name only.
+  var attributes: [String: String] { [:] }
   init(id: String, name: String, isLocal: Bool) { (self.id, self.name, self.isLocal) = (id, name, isLocal) }
   static func == (one: MeetingPerson, other: MeetingPerson) -> Bool { one === other }
 }
 
 /// A microphone, a camera or a shared screen, which views show from its first tile on.
 final class MeetingStream: Equatable, @unchecked Sendable {  // used on the main queue only
-  enum Kind: Sendable { case microphone, camera, screen }
+  enum Kind: Sendable, CaseIterable {
+    case microphone, camera, screen
+    var isVideo: Bool { self != .microphone }
+    var isAudio: Bool { self == .microphone }
+  }
   let id: String, kind: Kind
   private weak var call: MeetingCall?
   init(_ kind: Kind, of id: String, in call: MeetingCall) {
     (self.id, self.kind, self.call) = (id + (kind == .screen ? "#content" : ""), kind, call)
   }
   var video: MeetingStream? { kind == .microphone ? nil : self }
-  func attach(view: DefaultVideoRenderView) {
-    call?.views[id] = view
-    if let call, let tile = call.tiles[id] { call.media.bindVideoView(videoView: view, tileId: tile) }
+  /// In dBov, from the five steps of a meeting's volumes.
+  static func level(of volume: VolumeLevel) -> Float {
+    switch volume {
+    case .muted, .notSpeaking: -127
+    case .low: -48
+    case .medium: -33
+    case .high: -20
+    }
   }
+  func attach(view: DefaultVideoRenderView) { call?.show(view, id) }
   func detach(view: DefaultVideoRenderView) {
     guard let call, call.views[id] === view else { return }
     call.views[id] = nil
@@ -45,6 +57,27 @@ final class MeetingStream: Equatable, @unchecked Sendable {  // used on the main
 }
 
 extension MeetingCall {
+  func show(_ view: DefaultVideoRenderView, _ stream: String) {
+    views[stream] = view
+    if let tile = tiles[stream] { media.bindVideoView(videoView: view, tileId: tile) }
+  }
+  func update(_ sources: [RemoteVideoSource], areSent: Bool) {
+    for id in sources.map(\.attendeeId) {
+      if areSent { self.sources.insert(id) } else { self.sources.remove(id) }
+      let modality = DefaultModality(id: id)
+      set(modality.isOfType(type: .content) ? .screen : .camera, of: modality.base, isSent: areSent)
+    }
+  }
+  func set(_ kind: MeetingStream.Kind, of id: String, isSent: Bool) {
+    guard let person = id == localParticipant.id ? localParticipant : participants[id] else { return }
+    let key = "\(kind)", (old, before) = (person.streams[key], presenters.last)
+    guard isSent == (old == nil) else { return }
+    let stream = old ?? MeetingStream(kind, of: id, in: self)
+    person.streams[key] = isSent ? stream : nil
+    if kind == .screen { presenters = presenters.filter { $0 != id } + (isSent ? [id] : []) }
+    if presenters.last != before { report(.presenterChanged(presenters.last)) }
+    report(isSent ? .streamAdded(stream, person) : .streamRemoved(stream, person))
+  }
   func observe(topic: String) {
     if topics.insert(topic).inserted { media.addRealtimeDataMessageObserver(topic: topic, observer: self) }
   }

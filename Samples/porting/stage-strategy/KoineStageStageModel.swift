@@ -248,7 +248,7 @@ final class KoineStageLocalDevices {
 
   init() {
     // Before the first discovery, because a preset may change the list of devices.
-    // koine port: the common layer has no IVSStageAudioManager.setPreset(_:); microphones of the machine cancel echo, unless AudioPublishOptions.processing says otherwise
+    // koine port: the common layer has no IVSStageAudioManager.setPreset(_:); echo is cancelled without it
     // IVSStageAudioManager.sharedInstance().setPreset(.videoChat)
     let devices = Machine.Device.all
 
@@ -257,7 +257,7 @@ final class KoineStageLocalDevices {
       camera?.choose(front)
     }
     microphone = devices.compactMap { $0.kind == .microphone ? $0 : nil }.first
-    // koine port: the common layer has no IVSMicrophone.isEchoCancellationEnabled; microphones of the machine cancel echo, unless AudioPublishOptions.processing says otherwise
+    // koine port: the common layer has no IVSMicrophone.isEchoCancellationEnabled; echo is cancelled without it
     // microphone?.isEchoCancellationEnabled = true
 
     cameraStream = camera.map { RoomStream(device: $0, configuration: Self.configuration()) }

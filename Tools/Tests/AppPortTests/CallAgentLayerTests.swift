@@ -102,7 +102,7 @@ import Testing
       try compilation.compile("AzureCommunicationCalling", ["AzureCommunicationCalling.swift": Self.vendor]))
   }
 
-  private func layer(_ model: String) throws -> CallLayer {
+  private func layer(_ model: String, to target: Style = .koine) throws -> CallLayer {
     let text = "import AzureCommunicationCalling\nimport Foundation\n" + model
     try #require(try compilation.compile("App", ["Model.swift": text]))
     let files = [compilation.path("Model.swift")]
@@ -112,7 +112,15 @@ import Testing
       toolchain: compilation.toolchain)
     let app = try CompiledApp(store, files: files, modules: ["AzureCommunicationCalling"])
     let facts = try TreeDump(command, toolchain: compilation.toolchain)
-    return try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    return try CallLayer(of: "Model", in: app, to: target) { _ throws(FactsFailure) in facts }
+  }
+
+  @Test func targetThatIsNotWrittenFromTheStyleIsAnErrorThatNamesTheOthers() throws {
+    let failure = #expect(throws: FactsFailure.self) {
+      try layer("final class Model { var call: Call? }", to: .meetingSession)
+    }
+    #expect(
+      failure?.description == "layers of the style call-agent are not written in meeting-session yet, but in: koine")
   }
 
   private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }

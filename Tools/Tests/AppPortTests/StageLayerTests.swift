@@ -193,11 +193,30 @@ import Testing
     #expect(layer.warnings.first?.contains("with another strategy than self") == true)
   }
 
-  @Test func targetThatIsNotWrittenFromTheStyleIsAnErrorThatNamesTheOthers() throws {
-    let failure = #expect(throws: FactsFailure.self) { try layer(Self.head + " }", to: .meetingSession) }
-    #expect(
-      failure?.description == "layers of the style stage-strategy are not written in meeting-session yet, but in: koine"
-    )
+  @Test func meetingHasTheStrategysFunctionsToo() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func join(_ token: String) throws {
+          let stage = try IVSStage(token: token, strategy: self)
+          try stage.join()
+          self.stage = stage
+        }
+        func rest() { isOn.toggle(); stage?.refreshStrategy() }
+      }
+      """, to: .meetingSession)
+    let source = layer.source
+    #expect(source.contains("let stage = try MeetingStage(token: token)\n    try stage.join()"))
+    #expect(source.contains("isOn.toggle(); decide() }"))
+    #expect(source.contains("-> Set<MeetingStream.Kind> {\n    isOn ? Set(MeetingStream.Kind.allCases) : []"))
+    #expect(source.contains("guard let stage, stage.isConnected else { return }"))
+    #expect(source.contains("func shouldPublish(_ stage: MeetingStage, shouldPublishParticipant"))
+    #expect(source.contains("private func handle(_ report: StageReport, in stage: MeetingStage) {"))
+    #expect(layer.warnings == [])
+    #expect(layer.helpers.count == 6)
+    for helper in layer.helpers {
+      #expect(helper.source.split(separator: "\n", omittingEmptySubsequences: false).count <= 121, "\(helper.fileName)")
+    }
   }
 
   @Test func layerBringsTheHelpersOfTheStyleOnly() throws {

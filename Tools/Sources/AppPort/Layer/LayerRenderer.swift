@@ -123,9 +123,10 @@ final class LayerRenderer {
         let (text, share) = context.writer.value(of: word)
         mark(token, share)
         return token.replaced(by: text)
-      case .code(let code):
-        mark(token, context.writer.share(of: code))
-        return token.replaced(by: code)
+      case .code(let text):
+        let code = context.writer.code(text)
+        mark(token, code.share)
+        return token.replaced(by: code.text)
       case .lost(let symbol, let instead): throw .lost(symbol: symbol, instead: instead)
       case .unknown(let symbol): throw .unknown(symbol)
       case .intent(let intent): throw .unknown(intent.symbol)
@@ -157,9 +158,10 @@ final class LayerRenderer {
       mark(token, structure.share)
       return member.leadingTrivia.description + text + token.trailingTrivia.description
     }
-    if case .code(let code)? = reading(at: token), member.base.map({ isType($0) }) ?? true {
-      markAll(in: member, context.writer.share(of: code))
-      return member.leadingTrivia.description + code + member.trailingTrivia.description
+    if case .code(let text)? = reading(at: token), member.base.map({ isType($0) }) ?? true {
+      let code = context.writer.code(text)
+      markAll(in: member, code.share)
+      return member.leadingTrivia.description + code.text + member.trailingTrivia.description
     }
     guard case .word(let word)? = reading(at: token) else { return nil }
     if context.writer.isMade(word) {
@@ -428,7 +430,9 @@ final class LayerRenderer {
           let texts = context.writer.patterns(of: word).map { $0.hasPrefix(".") ? base + $0 : $0 }
           let share = context.writer.value(of: word).share
           patterns.append(Pattern(token: token, reading: reading, texts: texts, share: share))
-        case .code(let code): patterns.append(Pattern(token: token, reading: reading, texts: [code]))
+        case .code(let text):
+          let code = context.writer.code(text).text
+          patterns.append(Pattern(token: token, reading: reading, texts: [code]))
         case .lost: patterns.append(Pattern(token: token, reading: reading, texts: [], lost: "." + token.text))
         default: throw .unknown(token.text)
         }

@@ -92,6 +92,8 @@ class LayerWriter {
   func isMade(_ word: String) -> Bool { false }
   /// The share of code that stands for a symbol.
   func share(of word: String) -> Share { .written }
+  /// What a reader has written in the words of the common layer, in those of the style.
+  func code(_ text: String) -> (text: String, share: Share) { (text, share(of: text)) }
   /// Types that are values in the style, and objects in a vendor's API: constants of them become variables.
   var valueTypes: Set<String> { [] }
   /// Members that are more than a name.

@@ -2,18 +2,21 @@ import CallModel
 import KoinePorting
 
 /// Writes a call layer in the meeting session style: calls of the session where it has a word, and `MeetingCall` for what the SDK
-/// leaves to the app, such as participants by id and what they send.
+/// leaves to the app, such as participants by id and what they send. The layer of a stage has a `MeetingStage` besides.
 final class MeetingWriter: LayerWriter {
   override class var style: Style { .meetingSession }
   override class var prefix: String { "Meeting" }
-  override class var sources: [Style] { [.eventListener] }
+  override class var sources: [Style] { [.eventListener, .stageStrategy] }
   override class var modules: Set<String> { ["AmazonChimeSDK"] }
-  override class func helpers(for reader: any StyleReader.Type) -> [LayerHelper] { MeetingCallHelper.files }
+  override class func helpers(for reader: any StyleReader.Type) -> [LayerHelper] {
+    MeetingCallHelper.files + (reader.style == .stageStrategy ? MeetingCallHelper.ofStages : [])
+  }
 
   // MARK: Words
 
   /// The SDK's names, by the words of the common layer: those that a value can be, the first of them first.
   private static let words: [String: [String]] = [
+    "Machine.Attachment.front": ["videoFrontCamera"], "Machine.Attachment.back": ["videoBackCamera"],
     "VideoView": ["DefaultVideoRenderView"], "UIView.contentMode": ["contentMode"],
     "EndReason": ["MeetingSessionStatusCode"],
     "EndReason.left": ["ok"], "EndReason.lost": ["audioDisconnected"], "EndReason.removed": ["audioServerHungup"],
@@ -29,7 +32,10 @@ final class MeetingWriter: LayerWriter {
   private static let helperNames = [
     "Session": "MeetingCall", "Session.participants": "participants", "Session.localParticipant": "localParticipant",
     "Participant": "MeetingPerson", "Participant.id": "id", "Participant.name": "name",
-    "Participant.isLocal": "isLocal", "Participant.tracks": "streams",
+    "Participant.isLocal": "isLocal", "Participant.tracks": "streams", "Participant.userID": "name",
+    "Participant.attributes": "attributes", "Track.isMuted": "isMuted",
+    "Machine.Device.attachment": "type", "Machine.Device.name": "name",
+    "RoomStream": "StageStream", "VideoPublishOptions": "StageVideo",
     "Track": "MeetingStream", "Track.kind": "kind", "Track.Kind": "MeetingStream.Kind",
     "Track.Kind.microphone": "microphone", "Track.Kind.camera": "camera", "Track.Kind.screen": "screen",
     "SessionState": "MeetingPhase", "SessionState.connecting": "connecting", "SessionState.connected": "connected",
@@ -42,6 +48,25 @@ final class MeetingWriter: LayerWriter {
     "ReceivedMessage.sender": "senderID", "ReceivedMessage.senderName": "senderName", "ReceivedMessage.text": "text",
   ]
 
+  /// Code of the readers, by that over the common layer.
+  private static let codes = [
+    "RoomStage": "MeetingStage", "RoomStream": "StageStream", "Participant": "MeetingPerson",
+    "SessionState": "MeetingPhase", "Track.Kind?": "MeetingStream.Kind?", "VideoView": "DefaultVideoRenderView",
+    "Set<Track.Kind>": "Set<MeetingStream.Kind>", "[.microphone, .screenSound]": "[.microphone]",
+    "Set(Track.Kind.allCases)": "Set(MeetingStream.Kind.allCases)",
+    "Machine.Device": "StageDevice", "Machine.Device.Type": "StageDevice.Type",
+    "Machine.Device.self": "StageDevice.self",
+    "Machine.Attachment": "MediaDeviceType", "VideoFeed": "StageFeed",
+    "VideoFeed(repeatingAfter: .milliseconds(100))": "StageFeed()", "VideoPublishOptions": "StageVideo",
+    "RoomFault": "StageFault", "RoomFault.domain": "StageFault.domain",
+  ]
+
+  override func code(_ text: String) -> (text: String, share: Share) {
+    guard let code = Self.codes[text] else { return (text, .written) }
+    let isOfVendor = code == "MediaDeviceType" || code == "DefaultVideoRenderView"
+    return (code, isOfVendor ? .written : .inHelper)
+  }
+
   override class func hasWord(_ word: String) -> Bool {
     word == "self" || words[word] != nil || helperNames[word] != nil
   }
@@ -49,13 +74,18 @@ final class MeetingWriter: LayerWriter {
   override func name(of word: String) -> (text: String, share: Share) {
     if let names = Self.words[word] { return (names[0], .written) }
     if let name = Self.helperNames[word] { return (name, .inHelper) }
-    // A member that is called as in the common layer: `VideoView.init(frame:)`.
-    return (word.split(separator: ".").last.map(String.init) ?? word, .written)
+    // A member that is called as in the common layer: `RoomStream.setMuted`.
+    return (word.split(separator: ".").last.map(String.init) ?? word, word.hasPrefix("Room") ? .inHelper : .written)
   }
 
   override func patterns(of word: String) -> [String] { (Self.words[word] ?? [name(of: word).text]).map { "." + $0 } }
   override func meaning(of word: String) -> String {
-    Self.words[word].map { "MeetingSessionStatusCode." + $0.joined(separator: ", ") } ?? word
+    guard word.hasPrefix("EndReason."), let codes = Self.words[word] else { return word }
+    return "MeetingSessionStatusCode." + codes.joined(separator: ", ")
+  }
+  override var valueTypes: Set<String> { ["VideoPublishOptions"] }
+  override func expression(of word: String) -> Form? {
+    word == "Track.ID.description" ? Form(usesHelper: true) { base, _ in "\(base).id" } : nil
   }
   override func hasPayload(_ word: String) -> Bool { patterns(of: word).count > 1 }
   override func isNoValue(_ word: String) -> Bool { hasPayload(word) }
@@ -63,7 +93,7 @@ final class MeetingWriter: LayerWriter {
   override func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
     case "LeaveReason": "description"
-    case "VideoSDKError": "rawValue"
+    case "VideoSDKError", "IVSBroadcastError": "rawValue"
     default: nil
     }
   }
@@ -106,6 +136,7 @@ final class MeetingWriter: LayerWriter {
   // MARK: Facts
 
   override func dispatch(_ model: CallModel, _ reader: any StyleReader.Type, of type: String) -> String {
+    if reader.style == .stageStrategy { return stageDispatch(model, of: type) }
     let followed = " where \(followed).contains(person.id)"
     let events: [(pattern: String, values: [String], condition: String, fact: Fact)] = [
       ("phaseChanged", ["phase"], "", .state), ("joined", [], "", .joined), ("left", ["code"], "", .left),
@@ -126,6 +157,40 @@ final class MeetingWriter: LayerWriter {
     let text = "\"the connection to the meeting was lost\""
     lines += when("connectionLost", [], "", calls(.connectionLost, model, text))
     return (lines + ["    default: break", "    }", "  }", "}", ""]).joined(separator: "\n")
+  }
+
+  /// The functions of a layer read from a stage: one for what it reports, and those that ask the app's strategy.
+  private func stageDispatch(_ model: CallModel, of type: String) -> String {
+    let calls = { (fact: Fact, values: [String]) in self.calls(fact, model, values) }
+    let decide = free("decide")
+    let events: [(pattern: String, values: [String], calls: [String])] = [
+      (
+        "phaseChanged", ["phase", "error"],
+        calls(.state, ["stage", "phase", "error"]) + ["if phase == .connected { \(decide)() }"]
+      ),
+      (
+        "personJoined", ["person"],
+        calls(.participantJoined, ["stage", "person"])
+          + (calls(.publishing, ["stage", "person", "true"]) + ["\(decide)(about: person)"])
+          .map { "if !person.isLocal { \($0) }" }
+      ),
+      ("personLeft", ["person"], calls(.participantLeft, ["stage", "person"])),
+      ("publishingChanged", ["person"], calls(.publishing, ["stage", "person", "true"])),
+      ("streamAdded", ["stream", "person"], calls(.streamAdded, ["stage", "person", "[stream]"])),
+      ("streamRemoved", ["stream", "person"], calls(.streamRemoved, ["stage", "person", "[stream]"])),
+      ("streamMuted", ["stream", "person"], calls(.muted, ["stage", "person", "[stream]"])),
+      ("failed", ["kind", "error"], calls(.failure, ["kind", "error"])),
+    ]
+    var lines = [
+      "extension \(type) {", "  /// Calls the functions above for what the stage reports.",
+      "  private func \(handleName)(_ report: StageReport, in stage: MeetingStage) {", "    switch report {",
+    ]
+    for (pattern, values, calls) in events { lines += when(pattern, values, "", calls) }
+    // With a case for each report there is no other.
+    if events.contains(where: \.calls.isEmpty) { lines.append("    default: break") }
+    lines += ["    }", "  }"]
+    lines += StageReader.decisions(model, self, when: "stage.isConnected", local: "stage.call.localParticipant")
+    return (lines + ["}", ""]).joined(separator: "\n")
   }
 
   /// A case with its calls, which binds the values that these use; nothing if there is no call.

@@ -14,8 +14,7 @@ enum StageReader: StyleReader {
   ]
 
   private static let camera = "Machine.Device"
-  private static let audioManager =
-    "microphones of the machine cancel echo, unless AudioPublishOptions.processing says otherwise"
+  private static let audioManager = "echo is cancelled without it"
   private static let errors = "`handle` gets the errors of the stage and of devices"
   private static let readings: [String: Reading] = [
     "IVSStage": .code("RoomStage"), "IVSStage.join()": .word("RoomStage.join"),
@@ -84,7 +83,8 @@ enum StageReader: StyleReader {
 
   /// Handlers that do nothing with the stage get the session.
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
-    guard let type = node.as(IdentifierTypeSyntax.self), renderer.symbol(at: type.name) == "IVSStage",
+    guard renderer.context.writer is KoineWriter, let type = node.as(IdentifierTypeSyntax.self),
+      renderer.symbol(at: type.name) == "IVSStage",
       let parameter = type.parent?.as(FunctionParameterSyntax.self),
       let list = parameter.parent?.as(FunctionParameterListSyntax.self),
       let function = list.parent?.parent?.parent?.as(FunctionDeclSyntax.self),
@@ -117,26 +117,27 @@ enum StageReader: StyleReader {
   ) throws(Unportable) -> (text: String, share: Share)? {
     let base = call.calledExpression.as(MemberAccessExprSyntax.self)?.base
     let first = call.arguments.first?.expression
+    let code = renderer.context.writer.code
     switch symbol {
     case "IVSStage.init(token:strategy:)":
       guard let first, call.arguments.last?.expression.as(DeclReferenceExprSyntax.self)?.baseName.text == "self",
         renderer.context.isInCallClass(Syntax(call), in: renderer.source)
       else { throw .unknown(symbol + " with another strategy than self") }
-      return ("RoomStage(token: \(try renderer.trimmed(first)))", .inHelper)
+      return (code("RoomStage").text + "(token: \(try renderer.trimmed(first)))", .inHelper)
     case "IVSStage.refreshStrategy()":
       guard renderer.context.isInCallClass(Syntax(call), in: renderer.source) else { throw .unknown(symbol) }
       return ("\(renderer.context.writer.free("decide"))()", .written)
     case "IVSDevice.descriptor()", "StageDevice.descriptor()":
       guard let base else { return nil }
       return (try renderer.trimmed(base), .written)
-    case "IVSDeviceDiscovery.init()": return ("Machine.Device.self", .written)
+    case "IVSDeviceDiscovery.init()": return code("Machine.Device.self")
     case "IVSDeviceDiscovery.listLocalDevices()":
       guard let base else { return nil }
       let list = try renderer.trimmed(base)
       return ((list.hasSuffix(".self") ? String(list.dropLast(5)) : list) + ".all", .inHelper)
     case "IVSDeviceDiscovery.createImageSource(withName:)":
       if let base { _ = try renderer.trimmed(base) }
-      return ("VideoFeed(repeatingAfter: .milliseconds(100))", .written)
+      return code("VideoFeed(repeatingAfter: .milliseconds(100))")
     case options + "setSize(_:)":
       guard let base, let size = first?.as(FunctionCallExprSyntax.self),
         size.calledExpression.trimmedDescription == "CGSize",
@@ -222,7 +223,10 @@ enum StageReader: StyleReader {
     for (event, statements) in events where !statements.isEmpty {
       lines += ["    case .\(event):"] + statements.map { "      " + $0 }
     }
-    lines += ["    default: break", "    }", "  }"] + decisions(model, writer) + ["}", ""]
+    lines += ["    default: break", "    }", "  }"]
+    lines += decisions(
+      model, writer, when: "stage.session.state == .connected", local: "stage.session.localParticipant")
+    lines += ["}", ""]
     return lines.joined(separator: "\n")
   }
 
@@ -239,9 +243,14 @@ enum StageReader: StyleReader {
     handler.unused.contains(0) ? "stage.session" : "stage"
   }
 
-  private static func decisions(_ model: CallModel, _ writer: LayerWriter) -> [String] {
+  /// The functions that publish and receive what the app's strategy says.
+  static func decisions(
+    _ model: CallModel, _ writer: LayerWriter, when isConnected: String, local: String
+  ) -> [String] {
     let calls = { (fact: Fact, person: String) in
-      model.handlers.first { $0.fact == fact }.map { writer.call($0, [Self.stage(of: $0), person]) }
+      model.handlers.first { $0.fact == fact }.map {
+        writer.call($0, [writer is KoineWriter ? Self.stage(of: $0) : "stage", person])
+      }
     }
     guard let stage = model.kept(as: .call), let isPublished = calls(.shouldPublish, "local"),
       let streams = calls(.streamsToPublish, "local"), let media = calls(.wantedMedia, "participant")
@@ -250,11 +259,12 @@ enum StageReader: StyleReader {
     let known = stage.name == "stage" ? "stage" : "stage = \(stage.name)"
     return [
       "", "  /// Publishes and receives what the functions above decide.", "  private func \(decide)() {",
-      "    guard let \(known), stage.session.state == .connected else { return }",
-      "    let local = stage.session.localParticipant",
+      "    guard let \(known), \(isConnected) else { return }",
+      "    let local = \(local)",
       "    stage.publish(\(isPublished) ? { self.\(streams) } : nil)",
       "    for participant in stage.participants { \(decide)(about: participant) }", "  }", "",
-      "  private func \(decide)(about participant: Participant) {", "    guard let \(known) else { return }",
+      "  private func \(decide)(about participant: \(writer.code("Participant").text)) {",
+      "    guard let \(known) else { return }",
       "    stage.receive(\(media), of: participant)", "  }",
     ]
   }
