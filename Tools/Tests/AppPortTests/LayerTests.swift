@@ -391,6 +391,26 @@ import Testing
     )
   }
 
+  @Test func portInPlaceImportsTheNewVendor() throws {
+    let (app, facts) = try compiled(
+      """
+      final class Model: MeetingEventListener {
+        private var meeting: Meeting?
+        func mute() { meeting?.muteMic() }
+        func onMeetingJoined() { print("joined") }
+      }
+
+      """)
+    let layer = try CallLayer(of: "Model", in: app, to: .meetingSession, isInPlace: true) { _ throws(FactsFailure) in
+      facts
+    }
+    let text = try #require(layer.changedFiles.first { $0.path.hasSuffix("/Model.swift") }?.text)
+    #expect(text.hasPrefix("import AmazonChimeSDK\nimport Foundation\nfinal class Model {"))
+    #expect(text.contains("{ _ = meeting?.session.audioVideo.realtimeLocalMute() }"))
+    #expect(text.contains("\n    case .joined:\n      joined()\n"))
+    #expect(!text.contains("VideoSDKRTC"))
+  }
+
   @Test func portInPlaceLeavesNoEmptyLineOfAnImport() throws {
     let (app, facts) = try compiled(
       "final class Model { var meeting: Meeting? }\n", "import Foundation\nimport VideoSDKRTC\nstruct Other {}\n")
