@@ -3,7 +3,6 @@ import AmazonChimeSDK
 import CoreMedia
 import Foundation
 import UIKit
-import UIKit
 
 /// What a stage reports. Streams stay while they are muted.
 enum StageReport {

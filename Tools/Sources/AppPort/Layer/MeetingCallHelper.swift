@@ -483,7 +483,6 @@ enum MeetingCallHelper {
     import CoreMedia
     import Foundation
     import UIKit
-    import UIKit
 
     /// What a stage reports. Streams stay while they are muted.
     enum StageReport {
