@@ -167,9 +167,11 @@ public final class PeerMedia {
       sentTracks[sender] = id
     }
     updateWantedBitrate()
-    for id in subscriptions.keys.sorted(by: { $0.description < $1.description }) {
-      guard let parameters = subscriptions[id]?.parameters else { continue }
-      subscribe(to: id, as: parameters)
+    // Receivers of the old peer may have the numbers that the new one gives to others.
+    let received = subscriptions
+    subscriptions = [:]
+    for (id, subscription) in received.sorted(by: { $0.key.description < $1.key.description }) {
+      subscribe(to: id, as: subscription.parameters)
     }
   }
 

@@ -333,6 +333,22 @@ private final class Pair: Sendable {
     #expect(pair.end(1).frames == [camera: 7])
   }
 
+  /// Whatever the order in which they were subscribed to, which numbers the receivers.
+  @Test func restartKeepsEverySubscription() {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 9), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    pair.exchangeDescriptions(offerer: 0)
+    let cameras = ["e", "a", "d", "b", "c"].map { Track.ID(participant: $0, track: "camera") }
+    for camera in cameras { pair.publish(camera, from: 0) }
+    clock.advance(to: clock.now + .seconds(1))
+    for index in 0..<2 { pair.connection(index).perform { media, now in try? media.restart(at: now) } }
+    pair.exchangeDescriptions(offerer: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    for camera in cameras { pair.sendFrames(2, of: camera, from: 0) }
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(pair.end(1).frames == Dictionary(uniqueKeysWithValues: cameras.map { ($0, 2) }))
+  }
+
   @Test func unpublishedAndUnsubscribedTracksCarryNothing() {
     let clock = Scheduler.virtual()
     let pair = Pair(PeerLoop(virtual: clock, seed: 6), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
