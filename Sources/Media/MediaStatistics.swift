@@ -96,7 +96,8 @@ public struct IncomingStatistics: Sendable, Hashable, Codable {
   public var frames = 0
   /// Packets that never arrived, retransmissions counted as arrived.
   public var lost = 0
-  /// Fraction of the expected packets that was lost between the last two reports, 0...1.
+  /// Fraction of the expected packets that was lost between the last two reports, 0...1; a packet that came as a retransmission or a copy
+  /// counts as lost here.
   public var fractionLost = 0.0
   /// Packets that arrived only by retransmission, or as a copy in a later packet (RFC 2198).
   public var recovered = 0

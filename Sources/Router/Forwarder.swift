@@ -65,8 +65,12 @@ final class Forwarder {
     return true
   }
 
-  /// - Parameter delay: the time that a packet takes from the publisher that is lost at first; zero where packets do not get lost.
-  func setSourceDelay(_ delay: Duration, at now: Tick) { slot.peer.setSourceDelay(delay, of: sender, at: now) }
+  /// - Parameters:
+  ///   - loss: of the track on its way here, 0...1.
+  ///   - delay: the time that a packet takes from the publisher that is lost at first.
+  func setSource(loss: Double, delay: Duration, at now: Tick) {
+    slot.peer.setSource(loss: loss, delay: delay, of: sender, at: now)
+  }
 
   func receiverNeedsKeyFrame(_ cause: KeyFrameAllowance.Cause) { keyFrameCause = cause }
 

@@ -131,7 +131,7 @@ final class PublishedTrack {
   @exclusivity(unchecked) var forwarders: ContiguousArray<Forwarder> = []
   /// Counts the interruptions: a forwarder that has not seen the newest begins a new stretch.
   @exclusivity(unchecked) private(set) var stretch: UInt64 = 0
-  @exclusivity(unchecked) private var isFlowing = true
+  @exclusivity(unchecked) private(set) var isFlowing = true
   @exclusivity(unchecked) var keyFrames: KeyFrameScheduler
   /// Whether the track is among its room's `awaitingKeyFrames`.
   @exclusivity(unchecked) var awaitsKeyFrame = false

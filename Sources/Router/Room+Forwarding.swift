@@ -16,6 +16,7 @@ extension Room {
   private func forward(_ packet: SharedPacket, of track: PublishedTrack, at now: Tick) {
     let isResumed = track.layers[packet.layer].packetArrived(at: now)
     let isPadding = packet.payloadRange.isEmpty  // a probe of its path, which says nothing about the voice
+    if isPadding, track.codec.isAudio, !track.isFlowing { return }
     guard !track.track.isMuted, isPadding || isHeard(packet, of: track, at: now) else { return track.interrupt() }
     track.flows()
     if isResumed { layerResumed(packet.layer, of: track, at: now) }

@@ -26,8 +26,8 @@ extension Room {
       for track in member.tracks where !track.codec.isAudio {
         if track.layers.count > 1 || !track.forwarders.isEmpty { nextLayerCheck = now + Self.checkInterval }
         track.measure(at: now)
-        let delay = member.slot.peer.recoveryTime(of: track.receiver)
-        for forwarder in track.forwarders { forwarder.setSourceDelay(delay, at: now) }
+        let recovery = member.slot.peer.recovery(of: track.receiver, at: now)
+        for forwarder in track.forwarders { forwarder.setSource(loss: recovery.loss, delay: recovery.time, at: now) }
       }
     }
     for member in members where !member.subscriptions.isEmpty { allocate(to: member, at: now) }

@@ -293,7 +293,8 @@ export class Room extends EventTarget {
     const transceiver = this.#own.get("microphone")?.transceiver;
     if (transceiver?.currentDirection !== "sendonly" || !this.me) return;
     if (this.#copies?.transceiver !== transceiver) this.#copies = new Copies(transceiver);
-    if (await this.#copies.check(performance.now())) this.#negotiate();
+    const hasChanged = await this.#copies.check(performance.now());
+    if (hasChanged && transceiver === this.#own.get("microphone")?.transceiver) this.#negotiate();
   }
 
   /** Mutes, or gives up the device; `track` brings it back. */

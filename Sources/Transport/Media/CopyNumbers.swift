@@ -31,13 +31,14 @@ struct CopyNumbers {
     var free: Int64?
     for number in stride(from: sequence - 1, to: sequence - Int64(Self.reach), by: -1) {
       guard let entry = entries[Self.place(number)], entry.sequence == number else {
-        // The lowest that is free: padding comes after its packet. In a long row of lost packets, the usual one.
+        // The usual number, if it is free; else the lowest: padding comes after its packet.
         if free != sequence - Int64(distance) { free = number }
         continue
       }
       let ahead = Int32(bitPattern: entry.timestamp &- timestamp)
       if ahead == 0, !entry.isPadding { return nil }
       if ahead < 0 { break }
+      if ahead > 0 { free = nil }  // the packet is before this one
     }
     return free
   }

@@ -9,10 +9,14 @@ import KoineBase
 struct PlayoutDelay {
   /// In units of 10 ms; nil as long as the receiver need not be told.
   private(set) var minimum: UInt16?
+  /// Of the path, over some seconds; 0...1. One lost packet is no reason to delay all frames.
+  private var loss = 0.0
+  private var lastUpdate: Tick?
   /// Since when less would be enough.
   private var longSince: Tick?
 
-  static let lossFrom = 0.01
+  private static let lossFrom = 0.01
+  private static let lossMemory = Duration.seconds(3)
   /// A loss is noticed with the packet after the lost one, which may be of the next frame.
   private static let frameInterval = Duration.milliseconds(50)
   /// The delay covers two retransmissions up to the first of these, and one up to the second.
@@ -22,9 +26,18 @@ struct PlayoutDelay {
   private static let step: UInt16 = 3
   private static let hold = Duration.seconds(10)
 
-  /// - Parameter wanted: the delay that is needed now; zero where packets do not get lost.
-  mutating func update(_ wanted: Duration, at now: Tick) {
-    let wanted = UInt16(min(wanted, Self.limit) / Self.unit)
+  /// - Parameters:
+  ///   - loss: of the path, smoothed over about a second; 0...1.
+  ///   - needed: the delay for retransmissions on that path; nil while it is not known.
+  mutating func update(loss sample: Double, needed: Duration?, at now: Tick) {
+    let elapsed = lastUpdate.map { now - $0 } ?? .milliseconds(100)
+    lastUpdate = now
+    loss += (sample - loss) * min(max(elapsed / Self.lossMemory, 0), 1)
+    set(loss >= Self.lossFrom ? needed ?? .zero : .zero, at: now)
+  }
+
+  private mutating func set(_ delay: Duration, at now: Tick) {
+    let wanted = UInt16(min(delay, Self.limit) / Self.unit)
     guard let current = minimum else {
       if wanted > 0 { minimum = wanted }
       return
@@ -40,13 +53,11 @@ struct PlayoutDelay {
   }
 
   /// The time that a packet takes to the receiver that is lost at first.
-  /// - Parameters:
-  ///   - loss: of the path to the receiver; 0...1, smoothed.
-  ///   - roundTrip: of that path; nil before the first measurement.
-  static func forRetransmissions(atLoss loss: Double, roundTrip: Duration?) -> Duration {
-    guard loss >= lossFrom, let roundTrip else { return .zero }
+  /// - Parameter roundTrip: of the path to the receiver.
+  /// - Returns: zero where that is longer than frames may wait.
+  static func forRetransmissions(roundTrip: Duration) -> Duration {
     let first = roundTrip + frameInterval
-    return max(first, min(first + roundTrip, doubleLimit))
+    return first > limit ? .zero : max(first, min(first + roundTrip, doubleLimit))
   }
 
   /// On two paths one after the other: from the publisher to the router, and from there to the receiver.

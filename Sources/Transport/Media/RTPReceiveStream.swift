@@ -53,6 +53,7 @@ final class RTPReceiveStream {
   @exclusivity(unchecked) private var copyNumbers = CopyNumbers()
   @exclusivity(unchecked) private var highest: Int64?
   @exclusivity(unchecked) private var firstArrival: Tick?
+  @exclusivity(unchecked) private var lastArrival: Tick?
   /// Only where pictures are put together here.
   @exclusivity(unchecked) private var assembler: FrameAssembler?
 
@@ -110,13 +111,17 @@ final class RTPReceiveStream {
       }
     }
     let full = sequence.extend(number)
-    guard seen.insert(full) else { return nil }
+    guard seen.insert(full) else {
+      if !isRecovered { statistics.cameLate() }
+      return nil
+    }
     if parameters.redPayloadType != nil {
       copyNumbers.received(full, timestamp: packet.timestamp, isPadding: payloadRange.isEmpty)
     }
     let isFirst = highest == nil
     highest = max(highest ?? full, full)
     firstArrival = firstArrival ?? now
+    lastArrival = now
     statistics.received(
       full, timestamp: packet.timestamp, bytes: payloadRange.count, headerBytes: packet.headerLength,
       isRecovered: isRecovered, at: now)
@@ -155,8 +160,12 @@ final class RTPReceiveStream {
     nack.collect(into: &sequences, roundTrip: roundTrip, at: now)
   }
 
-  /// Until two answers to requests would have come; zero where packets do not get lost.
-  var recoveryTime: Duration { nack.loss >= PlayoutDelay.lossFrom ? nack.patienceOfFrames : .zero }
+  /// The stream's loss, 0...1, and the time until two answers to requests would have come. Nil for a layer that does not arrive: its last
+  /// figures would stay for ever.
+  func recovery(at now: Tick) -> (loss: Double, time: Duration)? {
+    guard let lastArrival, now - lastArrival < .seconds(1) else { return nil }
+    return (nack.loss, nack.patienceOfFrames)
+  }
 
   // MARK: Frames
 

@@ -5,8 +5,8 @@ import KoineRTP
 struct ReceptionStatistics {
   private let clockRate: Double
   private(set) var packets = 0
-  /// Of them, those that came as a retransmission or as a copy. In reports they count as lost, as in libwebrtc's: the other end learns
-  /// what the path loses, and decides by that whether to send copies.
+  /// Of them, those that came as a retransmission or as a copy. In reports they count as lost: the other end learns what the path loses,
+  /// and decides by that whether to send copies.
   private var recovered = 0
   private(set) var bytes = 0
   /// Of headers and padding.
@@ -42,6 +42,9 @@ struct ReceptionStatistics {
     }
     lastTransit = transit
   }
+
+  /// A packet has come itself after its copy or retransmission: it was not lost.
+  mutating func cameLate() { recovered = max(recovered - 1, 0) }
 
   mutating func senderReported(_ report: SenderReport, at now: Tick) {
     lastReport = (NTPTime(report.ntp).compact, now)

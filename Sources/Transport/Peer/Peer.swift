@@ -429,12 +429,15 @@ package final class Peer {
   /// The estimated capacity of the path to the other end, in bit/s. The bitrate of `PeerEvent.estimate` may be less for a moment.
   package var capacity: Int { sender.capacity }
 
-  /// The time that a packet of the stream takes that is lost at first; zero where packets do not get lost.
-  package func recoveryTime(of id: ReceiverID) -> Duration { receiver.recoveryTime(of: id) }
+  /// What the stream loses on its way here, 0...1, and the time that a packet takes that is lost at first; of the worst of its layers
+  /// that arrive.
+  package func recovery(of id: ReceiverID, at now: Tick) -> (loss: Double, time: Duration) {
+    receiver.recovery(of: id, at: now)
+  }
 
   /// Lets the receiver of a video stream hold frames back for so long, besides what the path to it needs (`PlayoutDelay`).
-  package func setSourceDelay(_ delay: Duration, of id: SenderID, at now: Tick) {
-    sender.setSourceDelay(delay, of: id, at: now)
+  package func setSource(loss: Double, delay: Duration, of id: SenderID, at now: Tick) {
+    sender.setSource(loss: loss, delay: delay, of: id, at: now)
   }
 
   /// The loss of packets to the other end, 0...1, smoothed over about a second of a stream.

@@ -138,9 +138,12 @@ final class PeerReceiver {
     }
   }
 
-  /// The time that a packet of the stream takes that is lost at first; zero where packets do not get lost.
-  func recoveryTime(of id: ReceiverID) -> Duration {
-    streams.reduce(.zero) { $1.receiver == id ? max($0, $1.recoveryTime) : $0 }
+  func recovery(of id: ReceiverID, at now: Tick) -> (loss: Double, time: Duration) {
+    var worst = (loss: 0.0, time: Duration.zero)
+    for stream in streams where stream.receiver == id {
+      if let one = stream.recovery(at: now), one.loss > worst.loss { worst = one }
+    }
+    return worst
   }
 
   /// A datagram's worth of requests at most; one number may take four bytes.

@@ -148,9 +148,11 @@ final class PeerSender {
     }
   }
 
-  /// - Parameter delay: the time that a packet takes to get here that is lost at first; zero where packets do not get lost.
-  func setSourceDelay(_ delay: Duration, of id: SenderID, at now: Tick) {
-    streams[id.value]?.sourceDelay.update(delay, at: now)
+  /// - Parameters:
+  ///   - loss: of the stream on its way here, 0...1.
+  ///   - delay: the time that a packet takes to get here that is lost at first.
+  func setSource(loss: Double, delay: Duration, of id: SenderID, at now: Tick) {
+    streams[id.value]?.sourceDelay.update(loss: loss, needed: delay, at: now)
   }
 
   /// Drops the stream's packets that wait to be sent, because a key frame follows.
@@ -354,7 +356,10 @@ final class PeerSender {
       dropped += 1
       return
     }
-    playoutDelay.update(PlayoutDelay.forRetransmissions(atLoss: rate.loss, roundTrip: control.roundTrip), at: now)
+    // Losses of a full queue end with it, and meanwhile round trips are long.
+    playoutDelay.update(
+      loss: rate.isDraining ? 0 : rate.loss, needed: control.roundTrip.map(PlayoutDelay.forRetransmissions(roundTrip:)),
+      at: now)
     reportEstimate(at: now)
     considerProbe(at: now)
   }

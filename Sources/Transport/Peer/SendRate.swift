@@ -20,6 +20,7 @@ struct SendRate {
   var capacity: Int { estimator.capacity }
   var loss: Double { estimator.loss }
   var isSilent: Bool { estimator.isSilent }
+  var isDraining: Bool { estimator.isDraining }
   /// Whether the path loses so much that answers should not rely on arriving.
   var isLossy: Bool { estimator.loss >= NackGenerator.lossyFrom && !estimator.isDraining }
 

@@ -37,6 +37,12 @@ import Testing
     #expect(paddingLost.number(of: timestamp(5), distance: 1, before: 103) == nil)
   }
 
+  /// A sender may leave the newer copy out.
+  @Test func copyIsNumberedBeforeThePacketsThatAreNewer() {
+    let numbers = known([(99, 1), (101, 3), (103, 5)])
+    #expect(numbers.number(of: timestamp(2), distance: 1, before: 103) == 100)
+  }
+
   @Test func copyWithoutAFreeNumberIsLeftOut() {
     #expect(known([(100, 4), (101, 6), (102, 7)]).number(of: timestamp(5), distance: 1, before: 102) == nil)
     #expect(CopyNumbers().number(of: timestamp(5), distance: 1, before: 102) == nil)
