@@ -16,7 +16,7 @@ public final class VideoFrame: @unchecked Sendable {
   public let captured: Tick
   /// Clockwise quarter turns to apply when showing it, 0...3.
   public let quarterTurns: UInt8
-  /// Changed by nobody; a variable, because only of a variable it can be asked whether it holds the last reference.
+  /// Never changed. A variable, because `isKnownUniquelyReferenced` takes one.
   private var storage: FrameStorage
 
   fileprivate init(_ storage: FrameStorage, width: Int, height: Int, captured: Tick, quarterTurns: UInt8) {

@@ -67,7 +67,7 @@ final class Forwarder {
 
   /// - Parameters:
   ///   - loss: of the track on its way here, 0...1.
-  ///   - delay: the time that a packet takes from the publisher that is lost at first.
+  ///   - delay: how long a lost packet takes until its retransmission is here.
   func setSource(loss: Double, delay: Duration, at now: Tick) {
     slot.peer.setSource(loss: loss, delay: delay, of: sender, at: now)
   }

@@ -52,7 +52,7 @@ struct PlayoutDelay {
     }
   }
 
-  /// The time that a packet takes to the receiver that is lost at first.
+  /// How long a packet takes to the receiver if it is lost and has to be sent again.
   /// - Parameter roundTrip: of the path to the receiver.
   /// - Returns: zero where that is longer than frames may wait.
   static func forRetransmissions(roundTrip: Duration) -> Duration {

@@ -429,8 +429,8 @@ package final class Peer {
   /// The estimated capacity of the path to the other end, in bit/s. The bitrate of `PeerEvent.estimate` may be less for a moment.
   package var capacity: Int { sender.capacity }
 
-  /// What the stream loses on its way here, 0...1, and the time that a packet takes that is lost at first; of the worst of its layers
-  /// that arrive.
+  /// The loss of the stream on its way here, 0...1, and how long a lost packet takes until its retransmission is here. Of its layers that
+  /// arrive, the one that loses most.
   package func recovery(of id: ReceiverID, at now: Tick) -> (loss: Double, time: Duration) {
     receiver.recovery(of: id, at: now)
   }

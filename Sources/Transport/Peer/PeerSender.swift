@@ -150,7 +150,7 @@ final class PeerSender {
 
   /// - Parameters:
   ///   - loss: of the stream on its way here, 0...1.
-  ///   - delay: the time that a packet takes to get here that is lost at first.
+  ///   - delay: how long a lost packet takes until its retransmission is here.
   func setSource(loss: Double, delay: Duration, of id: SenderID, at now: Tick) {
     streams[id.value]?.sourceDelay.update(loss: loss, needed: delay, at: now)
   }
