@@ -13,7 +13,8 @@ let settings: [SwiftSetting] =
 
 let package = Package(
   name: "TeaTime",
-  dependencies: [.package(name: "koine", path: "../..")],
+  // Without traits: the tests need no server and no command of Koine's, so these are not built.
+  dependencies: [.package(name: "koine", path: "../..", traits: [])],
   targets: [
     .target(
       name: "TeaTime",

@@ -1,7 +1,10 @@
 import Foundation
 public import Koine
 import KoineEmbeddedBackend
-import KoineServerBackend
+
+#if ServerConnection
+  import KoineServerBackend
+#endif
 
 /// Makes a world from an address, so that adapters reach rooms without a word.
 public enum Backends {
@@ -61,24 +64,27 @@ public enum Backends {
   }
 
   /// - Parameter address: `embedded`, `ws://host:port` or `wss://host:port` of a `koine serve`, several of these with commas between
-  ///   them for a cluster, or an address of a registered scheme.
+  ///   them for a cluster (only with the package's trait `ServerConnection`, which is on by default), or an address of a registered
+  ///   scheme.
   public static func backend(at address: String) throws(BackendAddressError) -> any Backend {
     let scheme = address.range(of: "://").map { address[..<$0.lowerBound].lowercased() } ?? ""
     if let make = registered.withLock({ $0[scheme] }) {
       do { return try make(address) } catch { throw BackendAddressError(address: address, reason: "\(error)") }
     }
-    switch address {
-    case "embedded", "": return EmbeddedBackend.shared
-    default:
-      let names = address.split(separator: ",", omittingEmptySubsequences: false)
-      let servers = try names.map { name throws(BackendAddressError) in
-        guard let server = ServerAddress(name.trimmingCharacters(in: .whitespaces)) else {
-          throw BackendAddressError(address: address, schemes: registered.withLock { $0.keys.sorted() })
-        }
+    if address == "embedded" || address.isEmpty { return EmbeddedBackend.shared }
+    let unknown = BackendAddressError(address: address, schemes: registered.withLock { $0.keys.sorted() })
+    #if ServerConnection
+      let servers = try address.split(separator: ",", omittingEmptySubsequences: false).map {
+        name throws(BackendAddressError) in
+        guard let server = ServerAddress(name.trimmingCharacters(in: .whitespaces)) else { throw unknown }
         return server
       }
       return ServerBackend(servers[0], others: Array(servers[1...]))
-    }
+    #else
+      guard ["ws", "wss"].contains(scheme) else { throw unknown }
+      throw BackendAddressError(
+        address: address, reason: "Koine was built without its trait ServerConnection, which connects to servers")
+    #endif
   }
 }
 

@@ -125,6 +125,12 @@ final class PixelPlanes {
     }
   }
 
-  private static let limitedLuma = (0...255).map { UInt8((16 + Double($0) * 219 / 255).rounded()) }
-  private static let limitedChroma = (0...255).map { UInt8((128 + Double($0 - 128) * 224 / 255).rounded()) }
+  private static let limitedLuma = (0...255).map { (value: Int) -> UInt8 in
+    let level = Double(value) * 219 / 255
+    return UInt8((16 + level).rounded())
+  }
+  private static let limitedChroma = (0...255).map { (value: Int) -> UInt8 in
+    let difference = Double(value - 128) * 224 / 255
+    return UInt8((128 + difference).rounded())
+  }
 }
