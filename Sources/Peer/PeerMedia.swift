@@ -251,7 +251,8 @@ public final class PeerMedia {
     let offer = try Self.read(sdp)
     peer.setRemote(offer.peer, at: now)
     peer.extensions = HeaderExtensionMap(offer.description.extensionIDs)
-    var (receiving, sending): ([String: StreamParameters], [String: StreamParameters]) = ([:], [:])
+    var receiving: [String: StreamParameters] = [:]
+    var sending: [String: SDPNegotiator.OutgoingStream] = [:]
     for medium in offer.description.media where medium.port != 0 {
       guard let mid = medium.mid, let id = tracks[mid] else { continue }
       if medium.direction.sends, publications[id] == nil,
@@ -260,7 +261,7 @@ public final class PeerMedia {
         receiving[mid] = parameters
         receive(id, as: parameters)
       }
-      if medium.direction.receives { sending[mid] = send(id, by: medium, mid: mid) }
+      if medium.direction.receives { sending[mid] = send(id, by: medium, mid: mid).map { .init($0, in: mid) } }
     }
     let received = Set(receiving.keys.compactMap { tracks[$0] })
     for id in answered.subtracting(received) { unsubscribe(from: id) }

@@ -19,17 +19,29 @@ package struct SDPNegotiator: Sendable {
     }
   }
 
+  /// A stream that this end sends, in an answer.
+  package struct OutgoingStream: Sendable {
+    package let parameters: StreamParameters
+    /// The MediaStream that the other end puts it into (RFC 8830). A browser plays the audio and the video of one MediaStream in step.
+    package let mediaStream: String
+
+    package init(_ parameters: StreamParameters, in mediaStream: String) {
+      (self.parameters, self.mediaStream) = (parameters, mediaStream)
+    }
+  }
+
   /// An answer that writes its SDP text only on request. The text grows with the offer, and need not be written on a network loop.
   package struct Answer: Sendable {
     private let offer: SessionDescription
     private let local: PeerDescription
     private let sessionID: String
     private let version: UInt64
-    private let receiving, sending: [String: StreamParameters]
+    private let receiving: [String: StreamParameters]
+    private let sending: [String: OutgoingStream]
 
     fileprivate init(
       _ offer: SessionDescription, _ local: PeerDescription, _ sessionID: String, _ version: UInt64,
-      _ receiving: [String: StreamParameters], _ sending: [String: StreamParameters]
+      _ receiving: [String: StreamParameters], _ sending: [String: OutgoingStream]
     ) {
       (self.offer, self.local, self.sessionID, self.version) = (offer, local, sessionID, version)
       (self.receiving, self.sending) = (receiving, sending)
@@ -59,7 +71,7 @@ package struct SDPNegotiator: Sendable {
   ///   - sending: by mid, what it will receive.
   package mutating func answer(
     _ offer: SessionDescription, as local: PeerDescription, receiving: [String: StreamParameters],
-    sending: [String: StreamParameters]
+    sending: [String: OutgoingStream]
   ) -> Answer {
     version += 1
     return Answer(offer, local, sessionID, version, receiving, sending)
@@ -115,7 +127,7 @@ extension SessionDescription {
 
   fileprivate init(
     answering offer: SessionDescription, as local: PeerDescription, sessionID: String, version: UInt64,
-    receiving: [String: StreamParameters], sending: [String: StreamParameters]
+    receiving: [String: StreamParameters], sending: [String: SDPNegotiator.OutgoingStream]
   ) {
     let extensions = offer.extensionIDs
     var media: [MediaDescription] = []
@@ -162,7 +174,7 @@ extension MediaDescription {
 
   fileprivate init(
     answering offer: MediaDescription, mid: String, as local: PeerDescription, receiving: StreamParameters?,
-    sending: StreamParameters?, extensions: [HeaderExtensionMap.Kind: UInt8]
+    sending: SDPNegotiator.OutgoingStream?, extensions: [HeaderExtensionMap.Kind: UInt8]
   ) {
     // What the other end sends, it sends in one format, which was chosen when it was published; to receive, it must understand any.
     var formats = Array(
@@ -176,7 +188,7 @@ extension MediaDescription {
       lines.add("extmap", "\(id) \(uri)")
     }
     if let receiving { lines.addLayers(of: receiving, direction: "recv") }
-    if let sending { lines.addSources(of: sending) }
+    if let sending { lines.addSources(of: sending.parameters, in: sending.mediaStream) }
     self.init(
       kind: offer.kind, transport: offer.transport, formats: lines.formats.map(String.init),
       attributes: lines.attributes)
@@ -198,7 +210,7 @@ extension MediaDescription {
     }
     if let sending = medium.sending {
       lines.addLayers(of: sending, direction: "send")
-      lines.addSources(of: sending)
+      lines.addSources(of: sending, in: sending.mid)
     }
     self.init(
       kind: medium.isAudio ? "audio" : "video", formats: lines.formats.map(String.init), attributes: lines.attributes)
@@ -279,8 +291,8 @@ private struct MediumLines {
     add("simulcast", "\(direction) " + layers.joined(separator: ";"))
   }
 
-  mutating func addSources(of stream: StreamParameters) {
-    add("msid", "\(stream.mid) \(stream.mid)")
+  mutating func addSources(of stream: StreamParameters, in mediaStream: String) {
+    add("msid", "\(mediaStream) \(stream.mid)")
     for encoding in stream.encodings {
       if let rtx = encoding.rtxSSRC { add("ssrc-group", "FID \(encoding.ssrc) \(rtx)") }
       for ssrc in [encoding.ssrc, encoding.rtxSSRC].compactMap(\.self) { add("ssrc", "\(ssrc) cname:koine") }

@@ -28,7 +28,7 @@ extension Room {
       }
       let forwarder = forwarders[reference] ?? attach(track, to: member, types, isPaused: subscribe.paused == true)
       if forwarders.updateValue(forwarder, forKey: reference) == nil, !track.codec.isAudio { hasNewPictures = true }
-      answer.tracks.append(ForwardedTrack(reference: reference, media: forwarder.media))
+      answer.tracks.append(ForwardedTrack(reference: reference, kind: track.track.kind, media: forwarder.media))
     }
     releaseHold(of: member, at: now)
     if hasNewPictures {

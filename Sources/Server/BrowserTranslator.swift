@@ -21,7 +21,8 @@ final class BrowserTranslator: MessageTranslator {
 
   private struct Wanted {
     let reference: Track.ID
-    var media: StreamParameters?
+    var isShared = false
+    var stream: SDPNegotiator.OutgoingStream?
   }
 
   private struct Exchange {
@@ -43,6 +44,7 @@ final class BrowserTranslator: MessageTranslator {
   /// While one is under way: the browser waits for its answer, unless it is no browser.
   private var waiting: (offer: BrowserOffer, description: SessionDescription)?
   private var nextRequest = 1
+  private var nextMediaStream = 1
   /// Whether the router's next refusal is of a registration.
   private var isRegistering = false
 
@@ -197,7 +199,7 @@ final class BrowserTranslator: MessageTranslator {
     case .subscribed(let answer):
       guard let mid = exchange?.open.removeValue(forKey: answer.request) else { return [] }
       guard let track = answer.tracks.first else { return endSubscriptions([mid]) + answerIfDone() }
-      wanted[mid]?.media = track.media
+      if let media = track.media { receive(track, as: media, in: mid) }
       return answerIfDone()
     case .failed(let request?, let failure):
       guard let mid = exchange?.open.removeValue(forKey: request) else { return [.forward] }
@@ -212,10 +214,28 @@ final class BrowserTranslator: MessageTranslator {
     case .unsubscribed(let tracks):
       // Answers to `unsubscribe` name tracks that are not wanted any more, or that are requested again.
       return endSubscriptions(
-        wanted.filter { $0.value.media != nil && tracks.contains($0.value.reference) }.keys.sorted())
+        wanted.filter { $0.value.stream != nil && tracks.contains($0.value.reference) }.keys.sorted())
     case .heard: return []
     default: return [.forward]
     }
+  }
+
+  /// A participant's camera and microphone are in one MediaStream, and the video and the audio of a shared screen in another: the browser
+  /// plays them in step. It would not know which two of four to choose.
+  private func receive(_ track: ForwardedTrack, as media: StreamParameters, in mid: String) {
+    guard let own = wanted[mid] else { return }
+    let isShared = track.kind == .screen || track.kind == .screenSound
+    let companion = wanted.values.first {
+      $0.stream != nil && $0.reference.participant == own.reference.participant && $0.isShared == isShared
+    }
+    let mediaStream = companion?.stream?.mediaStream ?? takeMediaStream()
+    wanted[mid]?.isShared = isShared
+    wanted[mid]?.stream = SDPNegotiator.OutgoingStream(media, in: mediaStream)
+  }
+
+  private func takeMediaStream() -> String {
+    defer { nextMediaStream += 1 }
+    return "koine\(nextMediaStream)"
   }
 
   /// The router has ended or refused the subscriptions of these media: the client is notified.
@@ -229,7 +249,7 @@ final class BrowserTranslator: MessageTranslator {
     exchange = nil
     let weight = 1_024 + done.offer.media.count * Self.answeredMediumWeight
     let written = negotiator.answer(
-      done.offer, as: local, receiving: sent.mapValues(\.media), sending: wanted.compactMapValues(\.media))
+      done.offer, as: local, receiving: sent.mapValues(\.media), sending: wanted.compactMapValues(\.stream))
     let answer = EncodedMessage(weight: weight) {
       try JSONCodec.encode(BrowserAnswer(number: done.number, sdp: written.description.text))
     }

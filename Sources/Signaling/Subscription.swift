@@ -76,20 +76,25 @@ extension Subscribe: Codable {
 /// One of others' tracks and how the router sends it to this receiver.
 public struct ForwardedTrack: Hashable, Sendable {
   public var reference: Track.ID
+  /// nil: the router does not name it, or names one that this version does not know.
+  public var kind: Track.Kind?
   /// One encoding: the router chooses among the publisher's layers. nil: of a codec that this version does not know.
   public var media: StreamParameters?
 
-  public init(reference: Track.ID, media: StreamParameters?) {
-    (self.reference, self.media) = (reference, media)
+  public init(reference: Track.ID, kind: Track.Kind? = nil, media: StreamParameters?) {
+    (self.reference, self.kind, self.media) = (reference, kind, media)
   }
 }
 
 extension ForwardedTrack: Codable {
-  private enum CodingKeys: String, CodingKey { case reference, media }
+  private enum CodingKeys: String, CodingKey { case reference, kind, media }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(reference: try fields.sized(.reference), media: try fields.media(.media))
+    self.init(
+      reference: try fields.sized(.reference),
+      kind: try fields.decodeIfPresent(String.self, forKey: .kind).flatMap { Track.Kind(rawValue: $0) },
+      media: try fields.media(.media))
   }
 }
 

@@ -145,6 +145,30 @@ import Testing
     #expect(try answers(gone).first?.media[1].direction == .inactive)
   }
 
+  /// A browser plays the audio and the video of one MediaStream in step (RFC 8830, `msid`).
+  @Test func cameraAndMicrophoneOfAParticipantAreInOneMediaStreamAndASharedScreenInAnother() throws {
+    let kinds: [(who: String, id: String, kind: Track.Kind)] = [
+      ("ben", "mic", .microphone), ("ben", "cam", .camera), ("ben", "screen", .screen), ("ben", "sound", .screenSound),
+      ("cleo", "mic", .microphone), ("cleo", "cam", .camera),
+    ]
+    let media = kinds.enumerated().map { Offers.medium("\($0)", $1.kind.isAudio ? "audio" : "video", "recvonly") }
+    let wanted = kinds.enumerated().map { #"{"mid":"\#($0)","participant":"\#($1.who)","track":"\#($1.id)"}"# }
+    _ = end.handleMessage(try Offers.message(1, media, receive: "[" + wanted.joined(separator: ",") + "]"))
+    let requests = routed(end.translate(joined)).compactMap { if case .subscribe(let one) = $0 { one } else { nil } }
+    #expect(requests.count == kinds.count)
+    var last: [TranslatedAction] = []
+    for (index, request) in requests.enumerated() {
+      let stream = StreamParameters(
+        mid: "s\(index)", codec: kinds[index].kind.isAudio ? .opus : .vp8, payloadType: 120,
+        encodings: [.init(ssrc: UInt32(index + 1))])
+      let track = ForwardedTrack(reference: request.tracks[0], kind: kinds[index].kind, media: stream)
+      last = end.translate(.subscribed(Subscribed(request: request.request, tracks: [track])))
+    }
+    let answer = try #require(try answers(last).first)
+    let streams = answer.media.compactMap { $0.values("msid").first?.split(separator: " ").first.map(String.init) }
+    #expect(streams == ["koine1", "koine1", "koine2", "koine2", "koine3", "koine3"])
+  }
+
   @Test func pausedReceptionIsSubscribedPausedAndPausedOnlyOnce() throws {
     _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
     _ = end.translate(joined)

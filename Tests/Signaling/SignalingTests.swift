@@ -133,6 +133,8 @@ enum Examples {
     .refused(Failure(.unavailable, "the ledger cannot be reached")), .registered(identity: "ana", places: places),
     .moved(places: places), .moved(places: []),
     .dataReceipt(DataReceipt(id: "1", order: 5, failure: Failure(.unavailable, "it is stored later"))),
+    .subscribed(
+      Subscribed(request: 3, tracks: [ForwardedTrack(reference: reference, kind: .screen, media: media)])),
   ]
 
   private static func track(_ id: String, _ kind: Track.Kind, isMuted: Bool = false) -> Track {
