@@ -11,10 +11,12 @@ let settings: [SwiftSetting] =
   default: [.swiftLanguageMode(.v5)]
   }
 
+/// None: the tests need no server and no command of Koine's. Scripts/check-consumer shares what has been built with all traits.
+let traits: Set<Package.Dependency.Trait> = Context.environment["TEATIME_TRAITS"] == "default" ? [.defaults] : []
+
 let package = Package(
   name: "TeaTime",
-  // Without traits: the tests need no server and no command of Koine's, so these are not built.
-  dependencies: [.package(name: "koine", path: "../..", traits: [])],
+  dependencies: [.package(name: "koine", path: "../..", traits: traits)],
   targets: [
     .target(
       name: "TeaTime",

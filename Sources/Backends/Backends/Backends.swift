@@ -2,7 +2,7 @@ import Foundation
 public import Koine
 import KoineEmbeddedBackend
 
-#if ServerConnection
+#if Server
   import KoineServerBackend
 #endif
 
@@ -64,7 +64,7 @@ public enum Backends {
   }
 
   /// - Parameter address: `embedded`, `ws://host:port` or `wss://host:port` of a `koine serve`, several of these with commas between
-  ///   them for a cluster (only with the package's trait `ServerConnection`, which is on by default), or an address of a registered
+  ///   them for a cluster (only with the package's trait `Server`, which is on by default), or an address of a registered
   ///   scheme.
   public static func backend(at address: String) throws(BackendAddressError) -> any Backend {
     let scheme = address.range(of: "://").map { address[..<$0.lowerBound].lowercased() } ?? ""
@@ -73,7 +73,7 @@ public enum Backends {
     }
     if address == "embedded" || address.isEmpty { return EmbeddedBackend.shared }
     let unknown = BackendAddressError(address: address, schemes: registered.withLock { $0.keys.sorted() })
-    #if ServerConnection
+    #if Server
       let servers = try address.split(separator: ",", omittingEmptySubsequences: false).map {
         name throws(BackendAddressError) in
         guard let server = ServerAddress(name.trimmingCharacters(in: .whitespaces)) else { throw unknown }
@@ -83,7 +83,7 @@ public enum Backends {
     #else
       guard ["ws", "wss"].contains(scheme) else { throw unknown }
       throw BackendAddressError(
-        address: address, reason: "Koine was built without its trait ServerConnection, which connects to servers")
+        address: address, reason: "Koine was built without its trait Server, which connects to servers")
     #endif
   }
 }
