@@ -74,7 +74,7 @@ extension TestRoom {
   ///     }
   ///
   /// Virtual time stands still while a request is open. A closure that holds the room keeps the room from ending, with its port, unless
-  /// the test has the trait `.room`: capture it `unowned`.
+  /// the test has the trait `.room`: capture it `unowned`. The room lives until the requests that it has begun to answer are answered.
   /// - Parameter answer: called for each request, on no particular actor. An error that it throws is answered with status 500 and the
   ///   error's text. After 20 s of real time the connection closes, and virtual time moves again.
   /// - Returns: the address, as `http://127.0.0.1:40123`.
@@ -82,7 +82,7 @@ extension TestRoom {
   public func backEnd(
     _ answer: @escaping @Sendable (TestHTTPRequest) async throws -> TestHTTPResponse
   ) throws -> URL {
-    let service = BackEndService(hold: timeHold, closure: answer)
+    let service = BackEndService(hold: timeHold, room: { [weak self] in self }, closure: answer)
     return try part(RoomPorts.self) { RoomPorts() }.open(service, bodyLimit: 1 << 20, hold: timeHold)
   }
 }
