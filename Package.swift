@@ -526,7 +526,7 @@ let package = Package(
       "CallKit",
       of: [
         "KoineTesting", "CallKit", "PushKit", "UIKit", "KoineAVFoundation", "Koine", "AzureCommunicationCalling",
-        "AzureCommunicationCommon", "AmazonChimeSDK",
+        "AzureCommunicationCommon", "AmazonChimeSDK", "KoineTestSupport",
       ], swiftSettings: asAppsAre),
     tests(
       "ReferenceApps",
@@ -540,7 +540,7 @@ let package = Package(
       of: [
         "KoineTesting", "Koine", "KoineBackends", "KoineTokens", "CallAgentApp", "StageStrategyApp",
         "MeetingSessionApp", "EventListenerApp", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK",
-        "VideoSDKRTC", "UIKit", "AVFoundation", "Combine", "CoreMedia", "CoreVideo",
+        "VideoSDKRTC", "UIKit", "AVFoundation", "Combine", "CoreMedia", "CoreVideo", "KoineTestSupport",
       ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",

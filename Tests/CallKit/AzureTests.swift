@@ -1,12 +1,13 @@
 import AzureCommunicationCalling
 import Foundation
 import KoineAVFoundation
+import KoineTestSupport
 import KoineTesting
 import Testing
 
 /// Azure's own CallKit integration, and pushes that launch its app.
 @MainActor
-@Suite(.disabled(if: roomsDoNotFollowQueues, "rooms do not follow dispatch queues under the thread sanitizer"))
+@Suite(.enabled(if: roomsFollowQueues, "rooms do not follow dispatch queues under the thread sanitizer"))
 struct AzureTests {
   private let room: TestRoom
   private let machine: Machine
@@ -379,9 +380,3 @@ struct AzureTests {
     await room.until("the reported call is over") { phone.recents.map(\.endReason) == [.remoteEnded] }
   }
 }
-
-#if KOINE_THREAD_SANITIZER
-  private let roomsDoNotFollowQueues = true
-#else
-  private let roomsDoNotFollowQueues = false
-#endif

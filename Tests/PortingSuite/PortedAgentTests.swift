@@ -1,9 +1,12 @@
 import Foundation
+import KoineTestSupport
 import KoineTesting
 import Testing
 
 /// The reference app of the call-agent style against the layer that `koine port --to koine` has written of it (Samples/porting).
-@MainActor @Suite struct PortedAgentTests {
+@MainActor
+@Suite(.enabled(if: roomsFollowQueues, "the thread sanitizer interposes the same functions"))
+struct PortedAgentTests {
   private func report(of scenarios: [PortingScenario], seeds: [UInt64]) async throws {
     let report = await ReferenceApp.callAgent.portedSuite("ported").run(scenarios, seeds: seeds)
     if let folder = ProcessInfo.processInfo.environment["KOINE_PORTING_REPORTS"] {

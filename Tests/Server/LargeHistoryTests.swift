@@ -3,7 +3,7 @@ import KoineServer
 import Testing
 
 /// Rooms that remember as much as they may.
-@Suite(.timeLimit(.minutes(5))) struct LargeHistoryTests {
+@Suite(.timeLimit(.minutes(15))) struct LargeHistoryTests {
   /// Counts the messages that a session receives.
   private final class Reader: Sendable {
     private let count = Lock(0)

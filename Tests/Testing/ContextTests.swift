@@ -4,6 +4,7 @@ import AzureCommunicationCalling
 import Dispatch
 import Foundation
 import Koine
+import KoineTestSupport
 @testable import KoineTesting
 import Testing
 import VideoSDKRTC
@@ -17,7 +18,7 @@ import VideoSDKRTC
 
   /// An app's reader-writer lock depends on the flags of its dispatched closures.
   @Test(
-    .disabled(if: roomsDoNotFollowQueues, "the thread sanitizer interposes the same functions"), .timeLimit(.minutes(2))
+    .enabled(if: roomsFollowQueues, "the thread sanitizer interposes the same functions"), .timeLimit(.minutes(2))
   )
   func barrierBlocksStayExclusiveInARoom() async throws {
     let room = try await TestRoom()
@@ -207,9 +208,3 @@ private final class Renderer: NSObject, @preconcurrency IVSStageRenderer, @preco
     await room.until("Ana is removed") { bea.others.isEmpty }
   }
 }
-
-#if KOINE_THREAD_SANITIZER
-  private let roomsDoNotFollowQueues = true
-#else
-  private let roomsDoNotFollowQueues = false
-#endif
