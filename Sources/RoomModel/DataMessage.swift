@@ -120,7 +120,7 @@ extension ReceivedMessage: Codable {
   public func encode(to encoder: any Encoder) throws {
     try encodeWithoutAge(to: encoder)
     var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(Int64(age.inMilliseconds), forKey: .age)
+    try fields.encode(Int64(age.inWholeMilliseconds), forKey: .age)
   }
 
   /// The part that is the same for every receiver.

@@ -49,7 +49,8 @@ public struct HistoryPage: Sendable {
   public init(_ entries: [Entry], hasMore: Bool) { (self.entries, self.hasMore) = (entries, hasMore) }
 
   public init(messages: [ReceivedMessage], hasMore: Bool) {
-    self.init(messages.map { Entry(KeptData($0), ageMilliseconds: Int64($0.age.inMilliseconds)) }, hasMore: hasMore)
+    self.init(
+      messages.map { Entry(KeptData($0), ageMilliseconds: Int64($0.age.inWholeMilliseconds)) }, hasMore: hasMore)
   }
 
   public var messages: [ReceivedMessage] { entries.map(\.message) }

@@ -8,8 +8,10 @@ import Testing
 private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_000) }
 
 @Suite struct LoggedMessageTests {
-  private static func message(_ order: UInt64, id: String = "1", topic: String = "chat") -> ReceivedMessage {
-    ReceivedMessage(sender: "ana", topic: topic, payload: [1, 2, 255], id: id, order: order)
+  private static func message(
+    _ order: UInt64, id: String = "1", topic: String = "chat", age: Duration = .zero
+  ) -> ReceivedMessage {
+    ReceivedMessage(sender: "ana", topic: topic, payload: [1, 2, 255], id: id, order: order, age: age)
   }
 
   @Test(arguments: [
@@ -18,6 +20,8 @@ private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_0
     LoggedMessage(message(9), lifetime: nil, recipients: nil, isRetained: true),
     // Of the fuzzer: longer than 64 bits of nanoseconds.
     LoggedMessage(message(9), lifetime: .milliseconds(606_666_666_666_001), recipients: nil),
+    LoggedMessage(message(9, age: .milliseconds(2_000_000_000_000_000_000)), lifetime: nil, recipients: nil),
+    LoggedMessage(message(9, age: .milliseconds(9_007_199_254_741)), lifetime: nil, recipients: nil),
     LoggedMessage(message(9), reporting: .underWay(.init(sender: "ana", payload: [0, 255]))),
     LoggedMessage(message(9), reporting: .ended),
   ])
