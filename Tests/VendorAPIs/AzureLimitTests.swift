@@ -130,6 +130,31 @@ import Testing
     #expect(!isRefused(try await harness.issueAzureToken(to: user)))
   }
 
+  @Test func tokenThatIsRevokedBetweenItsCheckAndTheAdmissionIsRefused() async throws {
+    let (user, token) = try await harness.makeAzureUser()
+    let base = Authorization.tokens(trusting: .keys(harness.apis.verificationKeys))
+    let authorization = harness.apis.authorization(after: base)
+    let policy = harness.apis.rules.policy
+    let join = Join(
+      room: "group-x", credential: token, participantID: nil, name: "",
+      description: PeerDescription(
+        ice: ICECredentials(ufrag: "", password: ""), fingerprint: .init(value: ""), isLite: false, setup: .active))
+    let register = Register(identity: user, credential: token)
+    let grants = try authorization.check(join).get()
+    let known = try authorization.checkIdentity(register).get()
+    #expect(policy.refuseIdentity(register, known) == nil)
+    #expect(await revoke(user).status == 204)
+    for occasion in [AdmissionPolicy.Occasion.join, .admission, .renewal] {
+      guard case .refuse(let failure) = policy.decide(.init(occasion: occasion, join: join, grants: grants, room: nil))
+      else {
+        Issue.record("admitted")
+        continue
+      }
+      #expect(failure.code == .unauthorized)
+    }
+    #expect(policy.refuseIdentity(register, known)?.code == .unauthorized)
+  }
+
   @Test func userOfAnotherResourceIsUnknown() async throws {
     let other = "8:acs:00000000-0000-4000-8000-000000000001_00000000-0000-4000-8000-000000000002"
     #expect(await revoke(other).status == 404)

@@ -137,22 +137,14 @@ struct AzureAPI: VendorService {
     }
   }
 
+  /// The router asks again by the grants, when it admits the participant: its tokens may be revoked in between.
   func refusal(of join: Join, _ grants: inout Grants) -> Failure? {
-    guard let credential = join.credential else { return nil }
-    return refusal(of: credential)
+    grants.userCredential = join.credential.flatMap(AdmissionRules.userCredential)
+    return grants.userCredential.flatMap(context.rules.refusal(of:))
   }
 
-  func refusal(of register: Register) -> Failure? { register.credential.flatMap(refusal(of:)) }
-
-  /// A token that was issued before its user's tokens were revoked, or whose user has been deleted, whichever key has signed it. A
-  /// token that does not say when it was issued counts as one from before.
-  private func refusal(of credential: String) -> Failure? {
-    guard let claims = try? AzureUserToken.reading(credential), let user = claims.identity,
-      user.hasPrefix(AzureUser.idPrefix), let rule = context.rules.userRule(user)
-    else { return nil }
-    if rule.isDeleted { return Failure(.unauthorized, "the user has been deleted") }
-    guard let start = rule.tokensValidFrom, (claims.issued?.seconds ?? 0) < Double(start.seconds) else { return nil }
-    return Failure(.unauthorized, "the user's tokens have been revoked")
+  func refusal(of register: Register) -> Failure? {
+    register.credential.flatMap(AdmissionRules.userCredential).flatMap(context.rules.refusal(of:))
   }
 
   func observe(_ event: RoomEvent, at now: APITime) async {}

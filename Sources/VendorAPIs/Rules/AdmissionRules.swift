@@ -118,13 +118,31 @@ package final class AdmissionRules: Sendable {
     state.withLock { $0.participants[ParticipantKey(room: room, id: id)]?.rule }
   }
 
+  /// - Returns: nil for a credential that is no token of an Azure user.
+  static func userCredential(_ credential: String) -> Grants.UserCredential? {
+    guard let claims = try? AzureUserToken.reading(credential), let user = claims.identity,
+      user.hasPrefix(AzureUser.idPrefix)
+    else { return nil }
+    return Grants.UserCredential(user: user, issued: claims.issued?.seconds ?? 0)
+  }
+
+  /// Why a token is refused that was issued before its user's tokens were revoked, or whose user has been deleted, whichever key
+  /// has signed it. A token that does not say when it was issued counts as one from before.
+  func refusal(of credential: Grants.UserCredential) -> Failure? {
+    guard let rule = userRule(credential.user) else { return nil }
+    if rule.isDeleted { return Failure(.unauthorized, "the user has been deleted") }
+    guard let start = rule.tokensValidFrom, credential.issued < Double(start.seconds) else { return nil }
+    return Failure(.unauthorized, "the user's tokens have been revoked")
+  }
+
   /// The policy by which a router follows the rules.
   package var policy: AdmissionPolicy {
     AdmissionPolicy(
       decide: { [self] question in decide(question) },
-      refuseIdentity: { [self] _, known in
-        guard userRule(known.identity)?.isDeleted == true else { return nil }
-        return Failure(.unauthorized, "the user has been deleted")
+      refuseIdentity: { [self] register, known in
+        guard let rule = userRule(known.identity) else { return nil }
+        if rule.isDeleted { return Failure(.unauthorized, "the user has been deleted") }
+        return register.credential.flatMap(Self.userCredential).flatMap(refusal(of:))
       })
   }
 
@@ -134,6 +152,8 @@ package final class AdmissionRules: Sendable {
     var grants = question.grants
     // Recorders and other services of the server itself.
     guard !grants.isHidden else { return .admit(grants) }
+    // They may have changed since the token was checked.
+    if let failure = grants.userCredential.flatMap(refusal(of:)) { return .refuse(failure) }
     let name = question.join.room
     let room = roomRule(name)
     // A room that no back end has made belongs to the account whose participants are in it.
