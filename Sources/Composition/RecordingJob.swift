@@ -8,7 +8,8 @@ import struct KoineSignaling.RoomService
 ///
 ///     starting ─→ started ─→ (playable) ─→ stopping ─→ stopped        failed or broken ─→ stopped
 ///
-/// A live stream is started once its server has answered. Before, it has failed; later, it has broken.
+/// A live stream is started once its server has answered. Before, it has failed; later, it has broken. One that another server has
+/// begun is tried again for a while, because the streaming server may not have noticed yet that the former connection is over.
 ///
 /// What happens to it happens on its seat's delivery queue, one thing after the other.
 final class RecordingJob: Sendable {
@@ -20,6 +21,10 @@ final class RecordingJob: Sendable {
     var hasBegun = false
     /// When the writing began.
     var begun: Tick?
+    /// Composed rooms so far: a continued live stream is tried again.
+    var attempts = 0
+    /// Until then a continued live stream whose server refuses it is tried again; nil: it has not been tried.
+    var retryEnd: Tick?
     /// Folders that were not there before.
     var made: [URL] = []
     /// It never began, or broke.
@@ -99,12 +104,9 @@ final class RecordingJob: Sendable {
   // MARK: On the delivery queue
 
   private func enter() {
-    let room = ComposedRoom(request, of: sharedSession.session, pins: sharedSession.pins, in: world) { [weak self] in
-      guard let self else { return }
-      world.delivery.deliver { [weak self] in self?.broke() }
-    }
+    let room = compose()
     let observation = sharedSession.session.observe { [weak self] event in self?.handle(event) }
-    state.withLock { ($0.room, $0.observation) = (room, observation) }
+    state.withLock { $0.observation = observation }
     sharedSession.enter { [weak self] outcome in
       guard let self, stage == .starting else { return }
       do {
@@ -115,6 +117,19 @@ final class RecordingJob: Sendable {
         failed()
       }
     }
+  }
+
+  private func compose() -> ComposedRoom {
+    let attempt = state.withLock { state in
+      state.attempts += 1
+      return state.attempts
+    }
+    let room = ComposedRoom(request, of: sharedSession.session, pins: sharedSession.pins, in: world) { [weak self] in
+      guard let self else { return }
+      world.delivery.deliver { [weak self] in self?.broke(attempt) }
+    }
+    state.withLock { $0.room = room }
+    return room
   }
 
   private func startOutputs(_ room: ComposedRoom) throws {
@@ -193,10 +208,42 @@ final class RecordingJob: Sendable {
     log("recorded \(LogText(request.room)) to \(names)")
   }
 
-  private func broke() {
-    guard [.starting, .started, .playable].contains(stage) else { return }
-    let room = state.withLock { $0.room }
-    do { try room?.finish() } catch { log("the recording \(names) has broken: \(error)") }
+  /// For how long, and how often, a continued live stream is tried again.
+  static let retryLimit = Duration.seconds(30)
+  static let retryPause = Duration.seconds(2)
+
+  private func retry(after attempt: Int) -> Bool {
+    guard kind == Convention.livestream, formerName != nil, stage == .starting, !isReleased else { return false }
+    let now = world.backend.scheduler.now
+    let (end, room) = state.withLock { state in
+      let end = state.retryEnd ?? now + Self.retryLimit
+      state.retryEnd = end
+      return (end, state.room)
+    }
+    guard now + Self.retryPause <= end else { return false }
+    do { try room?.finish() } catch { log("\(names) has refused the continued stream, and is tried again: \(error)") }
+    state.withLock { $0.room = nil }
+    lane.post(at: now + Self.retryPause) { [weak self] in
+      guard let self else { return }
+      world.delivery.deliver { [weak self] in self?.startAgain(after: attempt) }
+    }
+    return true
+  }
+
+  private func startAgain(after attempt: Int) {
+    guard stage == .starting, !isReleased, state.withLock({ $0.attempts }) == attempt else { return }
+    do { try startOutputs(compose()) } catch {
+      log("cannot record \(LogText(request.room)): \(error)")
+      failed()
+    }
+  }
+
+  private func broke(_ attempt: Int) {
+    guard [.starting, .started, .playable].contains(stage), state.withLock({ $0.attempts }) == attempt,
+      let room = state.withLock({ $0.room })
+    else { return }
+    if retry(after: attempt) { return }
+    do { try room.finish() } catch { log("the recording \(names) has broken: \(error)") }
     failed()
   }
 

@@ -116,6 +116,41 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     withExtendedLifetime(rooms) {}
   }
 
+  /// As in a cluster: the room's former home has streamed it.
+  private func proceed(_ service: RecordingService, to address: String) async {
+    var message = RoomService.Message(
+      room: "tea", sender: "ana", topic: Convention.livestream, payload: Array("4\n\(address)".utf8))
+    message.continuing = Array("started".utf8)
+    service.handle(message)
+    await world.run(for: .seconds(3))
+  }
+
+  @Test func continuedLiveStreamIsTriedAgainUntilItsServerTakesIt() async throws {
+    let service = service { _ in }
+    let ana = await enter("tea")
+    let port = try Ports.free()
+    await proceed(service, to: "rtmp://127.0.0.1:\(port)/live/key")
+    #expect(said.withLock { $0 } == ["tea interrupted"])
+    try await RTMPServer.receiving(into: folder.path + "/live.flv", on: port) { _ in
+      for _ in 0..<20 where count("tea started") == 0 { await world.run(for: .seconds(1)) }
+      await world.run(for: .seconds(1))
+      await world.run { await service.close() }
+    }
+    #expect(said.withLock { $0 } == ["interrupted", "started", "stopping", "stopped"].map { "tea \($0)" })
+    withExtendedLifetime(ana) {}
+  }
+
+  @Test func continuedLiveStreamThatIsRefusedForHalfAMinuteHasFailed() async throws {
+    let service = service { _ in }
+    let ana = await enter("tea")
+    await proceed(service, to: "rtmp://127.0.0.1:\(try Ports.free())/live/key")
+    await world.run(for: .seconds(20))
+    #expect(said.withLock { $0 } == ["tea interrupted"])
+    await world.run(for: .seconds(15))
+    #expect(said.withLock { $0 } == ["interrupted", "failed", "stopped"].map { "tea \($0)" })
+    withExtendedLifetime(ana) {}
+  }
+
   @Test func recordingStartsPerMinuteAreLimited() async {
     let service = service { $0.startsPerMinute = 3 }
     let ana = await enter("tea")

@@ -30,11 +30,12 @@ public enum RTMPServer {
   /// Returns once the stream has ended and the file is whole.
   /// - Parameters:
   ///   - path: of the file, which ends in `.flv`.
+  ///   - port: a free one; nil: any.
   ///   - body: gets where the stream is to go: application `live`, key `key`. It sends it, from beginning to end.
   public static func receiving(
-    into path: String, _ body: @Sendable (_ url: String) async throws -> Void
+    into path: String, on port: Int? = nil, _ body: @Sendable (_ url: String) async throws -> Void
   ) async throws {
-    let port = try Ports.free()
+    let port = try port ?? Ports.free()
     let url = "rtmp://127.0.0.1:\(port)/live/key"
     // A server without a sender, because the run was killed, ends by itself.
     let script = """
