@@ -58,6 +58,32 @@ import Testing
     #expect(ana.order(of: "kept") != nil, "the message was on its way")
   }
 
+  @Test(arguments: [false, true]) func participantThatCameBackGetsTheReceiptOfWhatItSendsAgain(
+    _ isStoredBefore: Bool
+  ) throws {
+    let world = try ClusterWorld(nodes: "a")
+    let (ana, ben) = (try world.person("ana", in: "tea", at: "a"), try world.person("ben", in: "tea", at: "a"))
+    world.run(.seconds(1))
+    world.ledger.stop(at: world.now)
+    world.send("kept", from: ana)
+    world.run(.milliseconds(500))
+    world.forget(ana)  // its node has not noticed that the connection is lost
+    world.join(ana, at: "a")
+    world.run(.milliseconds(500))
+    #expect(ana.joined.count == 2)
+    if isStoredBefore {
+      world.ledger.start()
+      world.run(.seconds(3))
+      #expect(ana.receipts.isEmpty, "the new connection has not sent it")
+    }
+    world.send("kept", from: ana)
+    world.ledger.start()
+    world.run(.seconds(5))
+    #expect(ana.receipts.map(\.id) == ["kept"])
+    #expect(ana.receipts.map(\.order) == [ben.heard.first?.order])
+    #expect(ben.texts == ["kept"])
+  }
+
   @Test func participantsOfAKilledHomeFindTheHistoryAtTheNextOne() throws {
     let world = try ClusterWorld(nodes: "a", "b")
     let ana = try world.person("ana", in: "tea", at: "a")
