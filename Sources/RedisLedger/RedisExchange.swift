@@ -2,8 +2,8 @@ import KoineBase
 import KoineJSONCodec
 package import KoineLedger
 
-/// A request to the ledger as a command of Redis, and the reply as an answer. It never repeats a request: the second command
-/// is for a server that does not know the script and has therefore not executed the first.
+/// A request to the ledger as a command of Redis, and the reply as an answer. The second command is the first one with the
+/// script itself, for a server that may not know it.
 package struct RedisExchange {
   enum Command {
     case plain(RedisCommand)
@@ -44,7 +44,12 @@ package struct RedisExchange {
     }
   }
 
-  /// For a server that has answered `first` with NOSCRIPT.
+  /// Of its script; nil: the request is a command of its own.
+  var digest: String? {
+    if case .script(let script, _) = command { script.digest } else { nil }
+  }
+
+  /// `first` for a server that may not know the script.
   var second: RedisCommand? {
     switch command {
     case .plain: nil

@@ -11,6 +11,12 @@ import NIOPosix
 /// is over. A request is never repeated, with one exception: a server that does not know a script has not executed it,
 /// and gets the script itself.
 ///
+/// The first use of a script on a connection sends it whole, once all earlier requests are answered. So a server lacks one only if
+/// its scripts were flushed. Then new requests wait until all that are under way are answered, and those that were not executed
+/// go first, in their order. If the server has executed a later script in the meantime, because another node has sent it, they are
+/// not repeated: their answer is `away`. (Heartbeats and messages to
+/// nodes are no scripts, and have no order among them.)
+///
 /// `@unchecked Sendable`: `waiting` is locked, and all other state is used on `loop` only.
 package final class RedisLedger: Ledger, @unchecked Sendable {
   package struct Limits: Sendable {
@@ -30,6 +36,8 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     let exchange: RedisExchange?
     let size: Int
     var answer: LedgerAnswer?
+    /// Whether it was sent with its script.
+    var isWhole = false
 
     init(_ number: UInt64, _ exchange: RedisExchange?, size: Int, answer: LedgerAnswer? = nil) {
       (self.number, self.exchange, self.size, self.answer) = (number, exchange, size, answer)
@@ -49,6 +57,13 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
   private var requests: RedisLink?
   private var messages: RedisLink?
   private var slots = CircularBuffer<Slot>()
+  /// Digests of the scripts that were sent whole on this connection.
+  private var sentScripts: Set<String> = []
+  /// Requests that were sent and have no reply.
+  private var underWay = 0
+  /// Requests that the server has not executed because it lacked their scripts, and requests after them that are not sent yet.
+  private var unexecuted: [Slot] = []
+  private var unsent = CircularBuffer<Slot>()
   private var isConnected = false
   private var report = AwayReport()
   private var messageReport = AwayReport()
@@ -100,12 +115,13 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
 
   private func begin(_ number: UInt64, _ exchange: RedisExchange?, _ size: Int) {
     let slot = Slot(number, exchange, size: size)
-    guard let exchange else {
+    guard exchange != nil else {
       slot.answer = .failed(.away("the request has numbers that the ledger cannot hold"))
       return add(slot)
     }
     slots.append(slot)
-    transmit(exchange.first, for: slot)
+    unsent.append(slot)
+    sendWaiting()
     passOn()
   }
 
@@ -114,12 +130,35 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     passOn()
   }
 
-  private func transmit(_ command: RedisCommand, for slot: Slot) {
+  private func transmit(_ slot: Slot) {
+    guard let exchange = slot.exchange else { return }
+    var command = exchange.first
+    if let digest = exchange.digest, let whole = exchange.second, sentScripts.insert(digest).inserted {
+      (command, slot.isWhole) = (whole, true)
+    }
+    underWay += 1
     let isSent = requests?.send(command) { [self] result in
+      underWay -= 1
       handle(result, for: slot)
+      if case .success = result { sendWaiting() }
       passOn()
     }
-    if isSent != true { slot.answer = .failed(.away("there is no connection to the ledger")) }
+    guard isSent != true else { return }
+    underWay -= 1
+    slot.answer = .failed(.away("there is no connection to the ledger"))
+  }
+
+  private func sendWaiting() {
+    if !unexecuted.isEmpty {
+      guard underWay == 0 else { return }
+      unsent = CircularBuffer(unexecuted + unsent)
+      unexecuted = []
+    }
+    while let slot = unsent.first {
+      if underWay > 0, let digest = slot.exchange?.digest, !sentScripts.contains(digest) { return }
+      unsent.removeFirst()
+      if slot.answer == nil { transmit(slot) }
+    }
   }
 
   private func handle(_ result: Result<RedisReply, RedisConnection.Unanswered>, for slot: Slot) {
@@ -128,9 +167,16 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     case .failure(let reason): slot.answer = .failed(.away("\(reason)"))
     case .success(.error(let text)):
       let code = RedisCode(of: text)
-      if code == .noScript, let second = exchange.second { return transmit(second, for: slot) }
+      if code == .noScript, exchange.digest != nil, !slot.isWhole {
+        sentScripts = []
+        return unexecuted.append(slot)
+      }
       refuse(slot, exchange.kind, text, code)
     case .success(let reply):
+      if exchange.digest != nil {
+        for former in unexecuted { former.answer = .failed(.away("Redis has flushed its scripts")) }
+        unexecuted = []
+      }
       let change = report.executed(exchange.kind)
       if change.isBack { logger.notice("ledger: connected to \(address)") }
       if let code = change.over { logger.notice("ledger: Redis no longer refuses requests with \(code.rawValue)") }
@@ -202,9 +248,11 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     switch event {
     case .opened:
       isConnected = true
+      sentScripts = []
       onEvent(.connected)
     case .away(let failure):
-      // A script that a server did not know may be without an answer although no command is.
+      // Requests that wait for a script or behind one may be without an answer although no command is.
+      (unexecuted, unsent) = ([], CircularBuffer())
       answerAll(.failed(.away(failure.description)))
       if report.away(failure) { logger.warning("ledger: away: \(failure)\(advice(failure))") }
       guard isConnected else { return }

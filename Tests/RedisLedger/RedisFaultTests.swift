@@ -40,6 +40,49 @@ import Testing
     #expect(failed.hasPrefix("-NOSCRIPT"))
   }
 
+  @Test func scriptThatTheServerLacksIsExecutedBeforeLaterRequests() async throws {
+    let server = try await RedisServer()
+    let first = try await LedgerProbe.connected(to: server)
+    await first.register(n1)
+    let other = try #require(await first.place("milk", on: n1, nonce: "y"))
+    #expect(await first.ask(.close(room: "milk", term: other.place.term)) == .done)
+    let room = try #require(await first.place("tea", on: n1, nonce: "x"))
+    let append = append(room)
+    let (stored, closed) = (first.send(.append(append)), first.send(.close(room: "tea", term: room.place.term)))
+    try await eventually("both are answered") { first.answer(to: closed) != nil }
+    #expect(first.answer(to: stored) == .appended)
+    #expect(first.answer(to: closed) == .done)
+  }
+
+  @Test func flushedScriptIsNotExecutedAfterLaterRequests() async throws {
+    let server = try await RedisServer()
+    let (first, second) = (try await LedgerProbe.connected(to: server), try await LedgerProbe.connected(to: server))
+    await first.register(n1)
+    let room = try #require(await first.place("tea", on: n1, nonce: "x"))
+    #expect(await first.ask(.append(append(room))) == .appended)
+    let unknown = RoomTerm(text: "1:unknown")
+    _ = await first.ask(.close(room: "milk", term: unknown))
+    try server.ask("SCRIPT FLUSH")
+    _ = await second.ask(.close(room: "milk", term: unknown))  // makes this script known again
+    let late = first.send(.append(append(room, after: 1)))
+    let closed = first.send(.close(room: "tea", term: room.place.term))
+    let last = first.send(.find(room: "tea"))
+    try await eventually("all are answered") { first.answer(to: last) != nil }
+    #expect(isAway(first.answer(to: late), "flushed"))
+    #expect(first.answer(to: closed) == .done)
+    #expect(first.answer(to: last) == .found(nil, isAlive: false))
+    #expect(first.answered == first.answered.sorted())
+    let again = try #require(await first.place("tea", on: n1, nonce: "z"))
+    #expect(await first.ask(.append(append(again))) == .appended)
+    #expect(first.breaks == 0)
+  }
+
+  private func append(_ room: Placed, after count: UInt64 = 0) -> AppendRequest {
+    let previous = room.last + count
+    return AppendRequest(
+      room: "tea", term: room.place.term, previous: previous, entries: [LogEntry(order: previous + 1, content: [1])])
+  }
+
   // MARK: Breaks
 
   @Test func requestsWithoutConnectionAreAnsweredAtOnce() async throws {
