@@ -14,8 +14,7 @@ import NIOPosix
 /// The first use of a script on a connection sends it whole, once all earlier requests are answered. So a server lacks one only if
 /// its scripts were flushed. Then new requests wait until all that are under way are answered, and those that were not executed
 /// go first, in their order. If the server has executed a later script in the meantime, because another node has sent it, they are
-/// not repeated: their answer is `away`. (Heartbeats and messages to
-/// nodes are no scripts, and have no order among them.)
+/// not repeated: their answer is `away`. (Heartbeats and messages to nodes are no scripts, and have no order among them.)
 ///
 /// `@unchecked Sendable`: `waiting` is locked, and all other state is used on `loop` only.
 package final class RedisLedger: Ledger, @unchecked Sendable {
