@@ -213,7 +213,10 @@ final class RecordingJob: Sendable {
   static let retryPause = Duration.seconds(2)
 
   private func retry(after attempt: Int) -> Bool {
-    guard kind == Convention.livestream, formerName != nil, stage == .starting, !isReleased else { return false }
+    // Of several places one may have taken the stream already: then trying again would end what is good.
+    guard kind == Convention.livestream, formerName != nil, places.count == 1, stage == .starting, !isReleased else {
+      return false
+    }
     let now = world.backend.scheduler.now
     let (end, room) = state.withLock { state in
       let end = state.retryEnd ?? now + Self.retryLimit
@@ -281,7 +284,8 @@ final class RecordingJob: Sendable {
     case .participantLeft: formerName == nil ? endIfAlone() : endIfStillAlone()
     case .stateChanged(.ended): if hasBegun { finish(for: nil) }  // otherwise the pending join reports the reason
     case .stateChanged(.connected):  // perhaps again, and the room may have forgotten
-      if hasBegun { sendStatus(stage) }
+      guard hasBegun else { break }
+      if stage == .starting, let formerName { continueAfter(formerName) } else { sendStatus(stage) }
     default: break
     }
   }

@@ -13,7 +13,7 @@ import NIOPosix
 ///
 /// The first use of a script on a connection sends it whole, once all earlier requests are answered. So a server lacks one only if
 /// its scripts were flushed. Then new requests wait until all that are under way are answered, and those that were not executed
-/// go first, in their order. If the server has executed a later script in the meantime, because another node has sent it, they are
+/// go first, in their order. If a later script may have been executed in the meantime, because another node has sent it, they are
 /// not repeated: their answer is `away`. (Heartbeats and messages to nodes are no scripts, and have no order among them.)
 ///
 /// `@unchecked Sendable`: `waiting` is locked, and all other state is used on `loop` only.
@@ -160,6 +160,12 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     }
   }
 
+  private func giveUpUnexecuted(before later: RedisExchange) {
+    guard later.digest != nil else { return }
+    for former in unexecuted { former.answer = .failed(.away("Redis has flushed its scripts")) }
+    unexecuted = []
+  }
+
   private func handle(_ result: Result<RedisReply, RedisConnection.Unanswered>, for slot: Slot) {
     guard let exchange = slot.exchange else { return }
     switch result {
@@ -170,12 +176,10 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
         sentScripts = []
         return unexecuted.append(slot)
       }
+      giveUpUnexecuted(before: exchange)  // an error may come after a part of the work
       refuse(slot, exchange.kind, text, code)
     case .success(let reply):
-      if exchange.digest != nil {
-        for former in unexecuted { former.answer = .failed(.away("Redis has flushed its scripts")) }
-        unexecuted = []
-      }
+      giveUpUnexecuted(before: exchange)
       let change = report.executed(exchange.kind)
       if change.isBack { logger.notice("ledger: connected to \(address)") }
       if let code = change.over { logger.notice("ledger: Redis no longer refuses requests with \(code.rawValue)") }

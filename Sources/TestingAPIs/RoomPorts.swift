@@ -47,28 +47,23 @@ struct BackEndService: APIService {
   private static let patience = DispatchTimeInterval.seconds(20)
 
   let hold: TimeHold
-  /// Nil once the room has begun to end. A request that then comes on an open connection is not given to the closure, which may have
-  /// captured the room `unowned`.
+  /// Nil once the room is being destroyed. A request that then comes on an open connection is not given to the closure, which may
+  /// have captured the room `unowned`.
   let room: @Sendable () -> TestRoom?
   let closure: @Sendable (TestHTTPRequest) async throws -> TestHTTPResponse
 
   func owns(method: String, target: String) -> Bool { true }
 
   func answer(_ request: APIRequest) async -> APIResponse {
-    let kept = Lock(room())
-    guard kept.withLock({ $0 != nil }) else { return APIResponse(status: 503, text: "the room has ended") }
+    guard let room = room() else { return APIResponse(status: 503, text: "the room has ended") }
     let span = hold.begin()
-    let finish: @Sendable () -> Void = {
+    defer {
       span.end()
-      let last = kept.withLock { room in
-        defer { room = nil }
-        return room
-      }
-      withExtendedLifetime(last) {}  // the room may end here: outside the lock
+      // What is kept last may be the room, which then ends: there, where tests and apps are.
+      DispatchQueue.main.async { withExtendedLifetime(room) {} }
     }
-    defer { finish() }
-    // A closure that never answers must not hold time and the room for good: the test's own limits then end its waits.
-    DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience, execute: finish)
+    // A closure that never answers must not hold time for good: the test's own limits then end its waits.
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { [weak span] in span?.end() }
     return await TimeHold.$current.withValue(span) {
       do { return APIResponse(try await closure(TestHTTPRequest(request))) } catch {
         return APIResponse(status: 500, text: "\(error)")

@@ -74,7 +74,7 @@ extension TestRoom {
   ///     }
   ///
   /// Virtual time stands still while a request is open. A closure that holds the room keeps the room from ending, with its port, unless
-  /// the test has the trait `.room`: capture it `unowned`. The room lives until the requests that it has begun to answer are answered.
+  /// the test has the trait `.room`: capture it `unowned`. The room lives until `answer` has returned.
   /// - Parameter answer: called for each request, on no particular actor. An error that it throws is answered with status 500 and the
   ///   error's text. After 20 s of real time the connection closes, and virtual time moves again.
   /// - Returns: the address, as `http://127.0.0.1:40123`.

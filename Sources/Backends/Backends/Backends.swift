@@ -100,9 +100,11 @@ public struct BackendAddressError: Error, Hashable, CustomStringConvertible {
 
   public var description: String {
     if let reason { return "the backend at '\(address)' cannot be used: \(reason)" }
-    let known =
-      ["embedded", "ws://host:port", "wss://host:port", "ws://host:port,ws://other:port"]
-      + schemes.map { $0 + "://…" }
+    var known = ["embedded"]
+    #if Server
+      known += ["ws://host:port", "wss://host:port", "ws://host:port,ws://other:port"]
+    #endif
+    known += schemes.map { $0 + "://…" }
     return "no backend answers to '\(address)'; there are: \(known.joined(separator: ", "))"
   }
 }
