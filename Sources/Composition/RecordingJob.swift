@@ -8,8 +8,9 @@ import struct KoineSignaling.RoomService
 ///
 ///     starting ─→ started ─→ (playable) ─→ stopping ─→ stopped        failed or broken ─→ stopped
 ///
-/// A live stream is started once its server has answered. Before, it has failed; later, it has broken. One that another server has
-/// begun is tried again for a while, because the streaming server may not have noticed yet that the former connection is over.
+/// A live stream is started once its server has answered. Before, it has failed; later, it has broken. If
+/// another node has begun the live stream, it is tried again for a while, because the streaming server may not have noticed yet that the
+/// former connection is over.
 ///
 /// What happens to it happens on its seat's delivery queue, one thing after the other.
 final class RecordingJob: Sendable {
@@ -21,9 +22,9 @@ final class RecordingJob: Sendable {
     var hasBegun = false
     /// When the writing began.
     var begun: Tick?
-    /// Composed rooms so far: a continued live stream is tried again.
+    /// The number of composed rooms so far: each attempt of a continued live stream has its own.
     var attempts = 0
-    /// Until then a continued live stream whose server refuses it is tried again; nil: it has not been tried.
+    /// When a continued live stream is no longer tried again after a refusal; nil before the first refusal.
     var retryEnd: Tick?
     /// Folders that were not there before.
     var made: [URL] = []
@@ -213,7 +214,7 @@ final class RecordingJob: Sendable {
   static let retryPause = Duration.seconds(2)
 
   private func retry(after attempt: Int) -> Bool {
-    // Of several places one may have taken the stream already: then trying again would end what is good.
+    // With several destinations, one may already receive the stream, and a new attempt would interrupt it.
     guard kind == Convention.livestream, formerName != nil, places.count == 1, stage == .starting, !isReleased else {
       return false
     }

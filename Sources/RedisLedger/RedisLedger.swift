@@ -11,10 +11,11 @@ import NIOPosix
 /// is over. A request is never repeated, with one exception: a server that does not know a script has not executed it,
 /// and gets the script itself.
 ///
-/// The first use of a script on a connection sends it whole, once all earlier requests are answered. So a server lacks one only if
-/// its scripts were flushed. Then new requests wait until all that are under way are answered, and those that were not executed
-/// go first, in their order. If a later script may have been executed in the meantime, because another node has sent it, they are
-/// not repeated: their answer is `away`. (Heartbeats and messages to nodes are no scripts, and have no order among them.)
+/// The first request with a script on a connection carries the script's text (EVAL), and waits until all earlier requests are answered.
+/// So a server lacks a script only after SCRIPT FLUSH. Then new requests wait until all sent requests are answered, and the requests
+/// that were not executed are sent first, in their order. If a later script may have been executed in the meantime, because another node
+/// has sent its text, they are not sent again: their answer is `away`. (Heartbeats and messages to nodes are no scripts, and have no
+/// order among them.)
 ///
 /// `@unchecked Sendable`: `waiting` is locked, and all other state is used on `loop` only.
 package final class RedisLedger: Ledger, @unchecked Sendable {

@@ -45,13 +45,13 @@ package struct Grants: Hashable, Sendable, Codable {
   /// When the credential expires, in milliseconds since 1970, also where its participant may stay longer; nil: not known. For
   /// histories of rooms.
   package var credentialExpiry: Int64?
-  /// Whose credential it is, where an issuer can revoke those that a user has; nil: it cannot.
+  /// The credential's user, if an issuer can revoke all credentials of a user; else nil.
   package var userCredential: UserCredential?
 
   /// A credential that is good until its user's credentials are revoked.
   package struct UserCredential: Hashable, Sendable, Codable {
     package var user: String
-    /// When it was issued, in seconds since 1970. One that does not say so counts as one from before each revocation.
+    /// The time of issue, in seconds since 1970; 0 for a credential without one, so that each revocation is later.
     package var issued: Double
 
     package init(user: String, issued: Double) { (self.user, self.issued) = (user, issued) }

@@ -221,7 +221,7 @@ final class BrowserTranslator: MessageTranslator {
   }
 
   /// A participant's camera and microphone are in one MediaStream, and the video and the audio of a shared screen in another: the browser
-  /// plays them in step. It would not know which two of four to choose.
+  /// plays the tracks of one stream in step. With all four in one stream, it would synchronise only one audio and one video track.
   private func receive(_ track: ForwardedTrack, as media: StreamParameters, in mid: String) {
     guard let own = wanted[mid] else { return }
     let isShared = track.kind == .screen || track.kind == .screenSound

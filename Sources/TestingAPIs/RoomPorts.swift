@@ -47,8 +47,8 @@ struct BackEndService: APIService {
   private static let patience = DispatchTimeInterval.seconds(20)
 
   let hold: TimeHold
-  /// Nil once the room is being destroyed. A request that then comes on an open connection is not given to the closure, which may
-  /// have captured the room `unowned`.
+  /// Returns nil once the room is being destroyed. The closure may have captured the room `unowned`, so it is not called for a request
+  /// that arrives on an open connection after that.
   let room: @Sendable () -> TestRoom?
   let closure: @Sendable (TestHTTPRequest) async throws -> TestHTTPResponse
 
@@ -59,7 +59,7 @@ struct BackEndService: APIService {
     let span = hold.begin()
     defer {
       span.end()
-      // What is kept last may be the room, which then ends: there, where tests and apps are.
+      // This may be the last reference to the room. Then the room ends on the main queue, as tests and apps expect.
       DispatchQueue.main.async { withExtendedLifetime(room) {} }
     }
     // A closure that never answers must not hold time for good: the test's own limits then end its waits.

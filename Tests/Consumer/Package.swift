@@ -11,7 +11,8 @@ let settings: [SwiftSetting] =
   default: [.swiftLanguageMode(.v5)]
   }
 
-/// None: the tests need no server and no command of Koine's. Scripts/check-consumer shares what has been built with all traits.
+/// Empty, because the tests need neither a server nor Koine's commands. Scripts/check-consumer sets the variable: it uses Koine's own build
+/// folder, where the modules are built with the default traits.
 let traits: Set<Package.Dependency.Trait> = Context.environment["TEATIME_TRAITS"] == "default" ? [.defaults] : []
 
 let package = Package(

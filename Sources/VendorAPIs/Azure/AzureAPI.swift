@@ -137,7 +137,7 @@ struct AzureAPI: VendorService {
     }
   }
 
-  /// The router asks again by the grants, when it admits the participant: its tokens may be revoked in between.
+  /// When the router admits the participant, it checks the grants again, because the tokens may be revoked in between.
   func refusal(of join: Join, _ grants: inout Grants) -> Failure? {
     grants.userCredential = join.credential.flatMap(AdmissionRules.userCredential)
     return grants.userCredential.flatMap(context.rules.refusal(of:))

@@ -126,8 +126,8 @@ package final class AdmissionRules: Sendable {
     return Grants.UserCredential(user: user, issued: claims.issued?.seconds ?? 0)
   }
 
-  /// Why a token is refused that was issued before its user's tokens were revoked, or whose user has been deleted, whichever key
-  /// has signed it. A token that does not say when it was issued counts as one from before.
+  /// The reason to refuse a token: the token is older than the revocation of its user's tokens, or the user has been deleted. The key of
+  /// the signature does not matter. A token without a time of issue counts as older.
   func refusal(of credential: Grants.UserCredential) -> Failure? {
     guard let rule = userRule(credential.user) else { return nil }
     if rule.isDeleted { return Failure(.unauthorized, "the user has been deleted") }
@@ -152,7 +152,7 @@ package final class AdmissionRules: Sendable {
     var grants = question.grants
     // Recorders and other services of the server itself.
     guard !grants.isHidden else { return .admit(grants) }
-    // They may have changed since the token was checked.
+    // The user's tokens may have been revoked since the signature was checked.
     if let failure = grants.userCredential.flatMap(refusal(of:)) { return .refuse(failure) }
     let name = question.join.room
     let room = roomRule(name)
