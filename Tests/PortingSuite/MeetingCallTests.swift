@@ -26,7 +26,7 @@ import UIKit
       case .streamRemoved(let stream, let person): lines.append("no \(stream.kind) of \(person.name)")
       case .messageReceived(let message): lines.append("\(message.senderName): \(message.text)")
       case .presenterChanged(let id): lines.append("presenter: \(id ?? "–")")
-      case .speakerChanged, .levelsChanged: break
+      case .speakerChanged, .levelsChanged, .streamsKnown: break
       }
     }
   }

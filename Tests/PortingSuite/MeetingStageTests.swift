@@ -8,7 +8,7 @@ import Testing
   /// Collects what a stage reports.
   @MainActor private final class Log {
     var lines: [String] = []
-    func note(_ report: StageReport) {
+    func note(_ report: MeetingStage.Report) {
       switch report {
       case .phaseChanged(let phase, let error): lines.append("\(phase) \((error as NSError?)?.code ?? 0)")
       case .personJoined(let person): lines.append("\(person.name) joined")
@@ -37,7 +37,7 @@ import Testing
   @Test(.room(as: "Ana", media: .stamps)) func textWithoutAnswersIsRefusedWithTheStagesNumber() {
     let error = #expect(throws: NSError.self) { try MeetingStage(token: "no token") }
     #expect(error?.code == 1000)
-    #expect(error?.domain == StageFault.domain)
+    #expect(error?.domain == MeetingStage.Fault.domain)
   }
 
   @Test(.room(as: "Ana", media: .stamps)) func streamsAreReportedOnceTheyAreWantedAndStayWhileTheyAreMuted()
@@ -72,10 +72,10 @@ import Testing
     let (room, log) = (TestRoom.current, Log())
     let bea = try await room.join("Bea")
     let stage = try await joined(room, log)
-    let devices = room.enter(as: "Ana") { StageDevice.all }
+    let devices = room.enter(as: "Ana") { MeetingStage.Device.all }
     #expect(devices.map(\.kind) == [.camera, .microphone])
-    let (camera, microphone) = (StageStream(device: devices[0]), StageStream(device: devices[1]))
-    room.enter(as: "Ana") { stage.publish { [camera, microphone, StageStream(device: devices[0])] } }
+    let (camera, microphone) = (MeetingStage.Stream(device: devices[0]), MeetingStage.Stream(device: devices[1]))
+    room.enter(as: "Ana") { stage.publish { [camera, microphone, MeetingStage.Stream(device: devices[0])] } }
     #expect(log.lines.suffix(5).first == "Ana joined")
     #expect(log.lines.suffix(4).contains("camera of Ana added"))
     await room.until("Bea sees and hears Ana") { bea.sees("Ana") && bea.hears("Ana") }
@@ -99,7 +99,7 @@ import Testing
     let codes: [MeetingSessionStatusCode] = [
       .audioCallAtCapacity, .audioAuthenticationRejected, .audioDisconnected, .audioInternalServerError,
     ]
-    #expect(codes.map { StageFault.error(of: $0)?.code } == [1024, 1026, 1300, 1203])
-    #expect(StageFault.error(of: .audioJoinedFromAnotherDevice) == nil)
+    #expect(codes.map { MeetingCall.fault(of: $0)?.code } == [1024, 1026, 1300, 1203])
+    #expect(MeetingCall.fault(of: .audioJoinedFromAnotherDevice) == nil)
   }
 }

@@ -10,7 +10,7 @@ final class MeetingCall: @unchecked Sendable {  // used on the main queue only, 
   var participants: [String: MeetingPerson] = [:]
   var views: [String: DefaultVideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
   var wanted: Set<MeetingStream.Kind>, presenters: [String] = []
-  var messages: [MeetingMessage] = [], topics: Set<String> = []
+  var messages: [MeetingMessage] = [], topics: Set<String> = [], known: Set<String> = []
   var screen: InAppScreenCaptureSource?, isShareStarting = false, hasEntered = false
   /// Why the meeting is over.
   private(set) var code: MeetingSessionStatusCode?

@@ -745,7 +745,7 @@ final class MeetingTileView: UIView {
 }
 
 extension MeetingCallModel {
-  /// Calls the functions above for what the meeting reports.
+  /// Calls the functions above for what the call reports.
   private func handle(_ event: MeetingReport, in call: MeetingCall) {
     switch event {
     case .phaseChanged(let phase):
@@ -771,7 +771,7 @@ extension MeetingCallModel {
     case .presenterChanged(let id):
       presenterChanged(activePresenterId: id)
     case .connectionLost:
-      connectionLost(message: "the connection to the meeting was lost")
+      connectionLost(message: "the connection was lost")
     default: break
     }
   }

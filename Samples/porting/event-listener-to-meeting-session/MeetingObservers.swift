@@ -37,7 +37,7 @@ extension MeetingCall: RealtimeObserver, ActiveSpeakerObserver {
   func attendeesDidLeave(attendeeInfo: [AttendeeInfo]) {
     for person in attendeeInfo.compactMap({ participants[$0.attendeeId] }) {
       for stream in Array(person.streams.values) { set(stream.kind, of: person.id, isSent: false) }
-      (participants[person.id], _) = (nil, report(.personLeft(person)))
+      (participants[person.id], _, _) = (nil, known.remove(person.id), report(.personLeft(person)))
     }
   }
   func attendeesDidDrop(attendeeInfo: [AttendeeInfo]) { attendeesDidLeave(attendeeInfo: attendeeInfo) }
@@ -50,6 +50,10 @@ extension MeetingCall: RealtimeObserver, ActiveSpeakerObserver {
   func activeSpeakerDidDetect(attendeeInfo: [AttendeeInfo]) { report(.speakerChanged(attendeeInfo.first?.attendeeId)) }
   func volumeDidChange(volumeUpdates: [VolumeUpdate]) {
     let levels = volumeUpdates.map { ($0.attendeeInfo.attendeeId, MeetingStream.level(of: $0.volumeLevel)) }
+    // Whether an attendee is muted is known with its first volume.
+    for person in levels.compactMap({ participants[$0.0] }) where known.insert(person.id).inserted {
+      report(.streamsKnown(person))
+    }
     report(.levelsChanged(Dictionary(levels, uniquingKeysWith: { $1 })))
   }
   func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}

@@ -8,6 +8,8 @@ enum MeetingReport: Sendable {
   case personJoined(MeetingPerson), personLeft(MeetingPerson), messageReceived(MeetingMessage)
   case streamAdded(MeetingStream, MeetingPerson), streamRemoved(MeetingStream, MeetingPerson)
   case speakerChanged(String?), presenterChanged(String?), levelsChanged([String: Float])
+  /// From now on it is known what a participant sends.
+  case streamsKnown(MeetingPerson)
 }
 enum MeetingPhase: Sendable { case connecting, connected, reconnecting, ended }
 enum MeetingFailure: String, Error {

@@ -240,17 +240,17 @@ final class MeetingStageJoinViewController: UIViewController, SelectorPerforming
 ///
 /// The streams are made once: a new instance would bring a mute state of its own to the stage.
 final class MeetingStageLocalDevices {
-  let camera: StageDevice?
-  let microphone: StageDevice?
-  let cameraStream: StageStream?
-  let microphoneStream: StageStream?
+  let camera: MeetingStage.Device?
+  let microphone: MeetingStage.Device?
+  let cameraStream: MeetingStage.Stream?
+  let microphoneStream: MeetingStage.Stream?
   private(set) var cameraPosition = MediaDeviceType.videoFrontCamera
 
   init() {
     // Before the first discovery, because a preset may change the list of devices.
     // koine port: the meeting session has no IVSStageAudioManager.setPreset(_:); echo is cancelled without it
     // IVSStageAudioManager.sharedInstance().setPreset(.videoChat)
-    let devices = StageDevice.all
+    let devices = MeetingStage.Device.all
 
     camera = devices.compactMap { $0.kind == .camera ? $0 : nil }.first
     if let front = camera?.sources.first(where: { $0.type == .videoFrontCamera }) {
@@ -260,13 +260,13 @@ final class MeetingStageLocalDevices {
     // koine port: the meeting session has no IVSMicrophone.isEchoCancellationEnabled; echo is cancelled without it
     // microphone?.isEchoCancellationEnabled = true
 
-    cameraStream = camera.map { StageStream(device: $0, configuration: Self.configuration()) }
-    microphoneStream = microphone.map { StageStream(device: $0) }
+    cameraStream = camera.map { MeetingStage.Stream(device: $0, configuration: Self.configuration()) }
+    microphoneStream = microphone.map { MeetingStage.Stream(device: $0) }
   }
 
   /// A setter that throws keeps the default, which is good enough for a call.
-  private static func configuration() -> StageVideo {
-    var configuration = StageVideo()
+  private static func configuration() -> MeetingStage.Video {
+    var configuration = MeetingStage.Video()
     (configuration.maximumWidth, configuration.maximumHeight) = (360, 640)
     configuration.maximumFramesPerSecond = 30
     configuration.maximumBitrate = 900_000
@@ -312,15 +312,15 @@ final class MeetingStageLocalDevices {
 /// A stage takes one picture from each participant and knows no screen beside a camera, so a custom image source stands in
 /// for the camera while the screen is shared. The SDK repeats the last picture until there is a newer one.
 final class MeetingStageScreenShare {
-  let stream: StageStream
+  let stream: MeetingStage.Stream
   private let recorder: any StageStrategyApp.ScreenRecorder
 
   init(recorder: any StageStrategyApp.ScreenRecorder) throws {
     self.recorder = recorder
-    let source = StageFeed()
-    var configuration = StageVideo()
+    let source = MeetingStage.Feed()
+    var configuration = MeetingStage.Video()
     (configuration.maximumWidth, configuration.maximumHeight) = (1_280, 720)
-    stream = StageStream(device: source, config: configuration)
+    stream = MeetingStage.Stream(device: source, config: configuration)
     recorder.startCapture { source.push($0) }
   }
 
@@ -354,7 +354,7 @@ final class MeetingStageStageModel: NSObject, ObservableObject, @unchecked Senda
 
   /// In the order of joining.
   private var participants: [MeetingPerson] = []
-  private var streams: [String: [StageStream]] = [:]
+  private var streams: [String: [MeetingStage.Stream]] = [:]
   private var meter = StageStrategyApp.SpeakerMeter()
 
   /// - Parameter recorder: nil: the screen cannot be shared.
@@ -492,12 +492,12 @@ final class MeetingStageStageModel: NSObject, ObservableObject, @unchecked Senda
     }
   }
 
-  private func imageStreams(of participant: MeetingPerson) -> [StageStream] {
+  private func imageStreams(of participant: MeetingPerson) -> [MeetingStage.Stream] {
     (streams[participant.id] ?? []).filter { $0.kind.isVideo }
   }
 
   /// Another participant's share is a picture beside the one that came first.
-  private func isShare(_ stream: StageStream, at index: Int) -> Bool {
+  private func isShare(_ stream: MeetingStage.Stream, at index: Int) -> Bool {
     index > 0 || stream === share?.stream
   }
 
@@ -516,7 +516,7 @@ extension MeetingStageStageModel {
 
   func streamsToPublish(
     _ stage: MeetingStage, streamsToPublishForParticipant participant: MeetingPerson
-  ) -> [StageStream] {
+  ) -> [MeetingStage.Stream] {
     [share?.stream ?? devices.cameraStream, devices.microphoneStream].compactMap { $0 }
   }
 
@@ -566,20 +566,20 @@ extension MeetingStageStageModel {
     if participant.isLocal && publishState == true { networkProblem = nil }
   }
 
-  func streamAdded(_ stage: MeetingStage, participant: MeetingPerson, didAdd streams: [StageStream]) {
+  func streamAdded(_ stage: MeetingStage, participant: MeetingPerson, didAdd streams: [MeetingStage.Stream]) {
     self.streams[participant.id, default: []] += streams
     if !participant.isLocal { streams.forEach { measure($0, of: participant) } }
     refresh()
   }
 
-  func streamRemoved(_ stage: MeetingStage, participant: MeetingPerson, didRemove streams: [StageStream]) {
+  func streamRemoved(_ stage: MeetingStage, participant: MeetingPerson, didRemove streams: [MeetingStage.Stream]) {
     let urns = Set(streams.map { $0.id })
     self.streams[participant.id]?.removeAll { urns.contains($0.id) }
     if streams.contains(where: { $0.kind.isAudio }) { meter.measure(participant.id, rms: nil) }
     refresh()
   }
 
-  func streamMuted(_ stage: MeetingStage, participant: MeetingPerson, didChangeMutedStreams streams: [StageStream]) {
+  func streamMuted(_ stage: MeetingStage, participant: MeetingPerson, didChangeMutedStreams streams: [MeetingStage.Stream]) {
     if streams.contains(where: { $0.kind.isAudio && $0.isMuted }) {
       meter.measure(participant.id, rms: nil)
     }
@@ -591,7 +591,7 @@ extension MeetingStageStageModel {
   //   refresh()
   // }
 
-  private func measure(_ stream: StageStream, of participant: MeetingPerson) {
+  private func measure(_ stream: MeetingStage.Stream, of participant: MeetingPerson) {
     guard let device = (stream.kind.isAudio ? stream : nil) else { return }
     device.setLevelHandler { [weak self, weak stream] stats in
       guard let self, let stream, !stream.isMuted else { return }
@@ -635,7 +635,7 @@ enum MeetingStageStageText {
 
   static func text(for error: any Error) -> String {
     let error = error as NSError
-    guard error.domain == StageFault.domain else { return error.localizedDescription }
+    guard error.domain == MeetingStage.Fault.domain else { return error.localizedDescription }
     switch error.code {
     case 1000: return "This is not a token for a stage."
     case 1001: return "The token has expired. Ask the host for a new one."
@@ -646,7 +646,7 @@ enum MeetingStageStageText {
     case 1201, 1202, 1203: return "The stage does not answer as it should. Try again later."
     case 1300: return "The connection to the stage is lost."
     case 1400: return "The media connection is lost. The app tries again."
-    case StageFault.device.rawValue: return "The device is not there any more."
+    case MeetingStage.Fault.device.rawValue: return "The device is not there any more."
     default:
       let description = error.userInfo[NSLocalizedDescriptionKey] as? String
       return "\(description ?? error.localizedDescription) (\(error.code))"
@@ -656,7 +656,7 @@ enum MeetingStageStageText {
 
 extension MeetingStageStageModel {
   /// Calls the functions above for what the stage reports.
-  private func handle(_ report: StageReport, in stage: MeetingStage) {
+  private func handle(_ report: MeetingStage.Report, in stage: MeetingStage) {
     switch report {
     case .phaseChanged(let phase, let error):
       stateChanged(stage, didChange: phase, withError: error)

@@ -211,7 +211,7 @@ import Testing
     #expect(source.contains("-> Set<MeetingStream.Kind> {\n    isOn ? Set(MeetingStream.Kind.allCases) : []"))
     #expect(source.contains("guard let stage, stage.isConnected else { return }"))
     #expect(source.contains("func shouldPublish(_ stage: MeetingStage, shouldPublishParticipant"))
-    #expect(source.contains("private func handle(_ report: StageReport, in stage: MeetingStage) {"))
+    #expect(source.contains("private func handle(_ report: MeetingStage.Report, in stage: MeetingStage) {"))
     #expect(layer.warnings == [])
     #expect(layer.helpers.count == 6)
     for helper in layer.helpers {

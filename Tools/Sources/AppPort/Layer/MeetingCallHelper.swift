@@ -11,14 +11,8 @@ enum MeetingCallHelper {
     LayerHelper(fileName: "MeetingObservers.swift", typeNames: [], source: observers),
   ]
 
-  /// What layers read from the stage strategy style need in addition: an app that decides what is sent and received.
-  static let ofStages = [
-    LayerHelper(fileName: "MeetingStage.swift", typeNames: ["MeetingStage"], source: stage),
-    LayerHelper(
-      fileName: "StageStream.swift",
-      typeNames: ["StageReport", "StageStream", "StageDevice", "StageFeed"], source: stream),
-    LayerHelper(fileName: "StageFault.swift", typeNames: ["StageFault", "StageVideo"], source: fault),
-  ]
+  /// What layers read from the stage strategy style need in addition to `StageCallHelper`.
+  static let stageMedia = LayerHelper(fileName: "MeetingStageMedia.swift", typeNames: [], source: media)
 
   private static let call = #"""
     // What layers that `koine port --to meeting-session` writes need beside the SDK: the same file for every app.
@@ -33,7 +27,7 @@ enum MeetingCallHelper {
       var participants: [String: MeetingPerson] = [:]
       var views: [String: DefaultVideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
       var wanted: Set<MeetingStream.Kind>, presenters: [String] = []
-      var messages: [MeetingMessage] = [], topics: Set<String> = []
+      var messages: [MeetingMessage] = [], topics: Set<String> = [], known: Set<String> = []
       var screen: InAppScreenCaptureSource?, isShareStarting = false, hasEntered = false
       /// Why the meeting is over.
       private(set) var code: MeetingSessionStatusCode?
@@ -149,6 +143,8 @@ enum MeetingCallHelper {
       case personJoined(MeetingPerson), personLeft(MeetingPerson), messageReceived(MeetingMessage)
       case streamAdded(MeetingStream, MeetingPerson), streamRemoved(MeetingStream, MeetingPerson)
       case speakerChanged(String?), presenterChanged(String?), levelsChanged([String: Float])
+      /// From now on it is known what a participant sends.
+      case streamsKnown(MeetingPerson)
     }
     enum MeetingPhase: Sendable { case connecting, connected, reconnecting, ended }
     enum MeetingFailure: String, Error {
@@ -285,7 +281,7 @@ enum MeetingCallHelper {
       func attendeesDidLeave(attendeeInfo: [AttendeeInfo]) {
         for person in attendeeInfo.compactMap({ participants[$0.attendeeId] }) {
           for stream in Array(person.streams.values) { set(stream.kind, of: person.id, isSent: false) }
-          (participants[person.id], _) = (nil, report(.personLeft(person)))
+          (participants[person.id], _, _) = (nil, known.remove(person.id), report(.personLeft(person)))
         }
       }
       func attendeesDidDrop(attendeeInfo: [AttendeeInfo]) { attendeesDidLeave(attendeeInfo: attendeeInfo) }
@@ -298,6 +294,10 @@ enum MeetingCallHelper {
       func activeSpeakerDidDetect(attendeeInfo: [AttendeeInfo]) { report(.speakerChanged(attendeeInfo.first?.attendeeId)) }
       func volumeDidChange(volumeUpdates: [VolumeUpdate]) {
         let levels = volumeUpdates.map { ($0.attendeeInfo.attendeeId, MeetingStream.level(of: $0.volumeLevel)) }
+        // Whether an attendee is muted is known with its first volume.
+        for person in levels.compactMap({ participants[$0.0] }) where known.insert(person.id).inserted {
+          report(.streamsKnown(person))
+        }
         report(.levelsChanged(Dictionary(levels, uniquingKeysWith: { $1 })))
       }
       func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}
@@ -353,19 +353,13 @@ enum MeetingCallHelper {
 
     """#
 
-  private static let stage = #"""
-    // What layers read from the stage strategy style need in a meeting (`koine port --to meeting-session`): the same for every app.
+  private static let media = #"""
+    // Devices and errors of layers read from the stage strategy style, in a meeting: the same for every app.
     import AmazonChimeSDK
+    import CoreMedia
     import Foundation
 
-    /// A meeting that sends and receives what the app decides.
-    final class MeetingStage: @unchecked Sendable {  // used on the main queue only, where the SDK calls its observers
-      let call: MeetingCall
-      var handler: ((StageReport, MeetingStage) -> Void)?
-      private(set) var participants: [MeetingPerson] = [], isConnected = false
-      private var streams: [String: [StageStream]] = [:], sent: [StageStream] = [], isPublishing = false
-      private var wanted: [String: Set<MeetingStream.Kind>] = [:], known: Set<String> = []
-
+    extension MeetingCall {
       private struct Answers: Decodable {
         struct Parts: Decodable {
           let Meeting: CreateMeetingResponse
@@ -374,174 +368,24 @@ enum MeetingCallHelper {
         let JoinInfo: Parts
       }
       /// - Parameter token: the answers to CreateMeeting and CreateAttendee, as JSON: `{"JoinInfo": {"Meeting": …, "Attendee": …}}`.
-      init(token: String) throws {
-        guard let answers = try? JSONDecoder().decode(Answers.self, from: Data(token.utf8)).JoinInfo else {
-          throw StageFault.token.error("these are no answers to CreateMeeting and CreateAttendee")
-        }
-        call = MeetingCall(
+      convenience init?(token: String) {
+        guard let answers = try? JSONDecoder().decode(Answers.self, from: Data(token.utf8)).JoinInfo else { return nil }
+        self.init(
           MeetingSessionConfiguration(createMeetingResponse: answers.Meeting, createAttendeeResponse: answers.Attendee))
       }
-      func join() throws {
-        call.handler = { [weak self] report, _ in self?.receive(report) }
-        call.join()
+      func isSent(_ kind: MeetingStream.Kind, by person: MeetingPerson) -> Bool { person.streams["\(kind)"] != nil }
+      func show(_ view: DefaultVideoRenderView, _ kind: MeetingStream.Kind, of person: String) {
+        show(view, person + (kind == .screen ? "#content" : ""))
       }
-      func leave() { call.leave() }
-      private func report(_ report: StageReport) { handler?(report, self) }
-
-      private func receive(_ event: MeetingReport) {
-        switch event {
-        case .phaseChanged(.ended): end()
-        case .phaseChanged(let phase):
-          isConnected = phase == .connected
-          report(.phaseChanged(phase == .reconnecting ? .connecting : phase, nil))
-        case .personJoined(let person):
-          participants.append(person)
-          report(.personJoined(person))
-        case .personLeft(let person):
-          for stream in streams.removeValue(forKey: person.id) ?? [] { report(.streamRemoved(stream, person)) }
-          (participants, wanted[person.id], _) = (participants.filter { $0 != person }, nil, known.remove(person.id))
-          report(.personLeft(person))
-        case .streamAdded(let stream, let one), .streamRemoved(let stream, let one): update(stream.kind, of: one)
-        case .levelsChanged(let levels):
-          for person in participants where levels[person.id] != nil && known.insert(person.id).inserted { update(person) }
-          for (id, level) in levels {
-            for stream in streams[id] ?? [] where stream.kind == .microphone { stream.levelHandler?(level) }
-          }
-        case .failed(let failure):
-          if !call.isOver { failed(failure == .microphoneDenied ? .microphone : nil) }
-        default: break
-        }
-      }
-      private func failed(_ kind: MeetingStream.Kind?) {
-        let error = StageFault.media.error("it is not sent")
-        if kind != nil { report(.failed(kind, error)) }
-        report(.failed(nil, error))
-      }
-      private func end() {
-        isConnected = false
-        publish(nil)
-        report(.phaseChanged(.ended, call.code.flatMap(StageFault.error)))
-      }
-
-      /// Sends the first stream of video and of audio, and no others; nil: the local participant does not take part.
-      func publish(_ wanted: (() -> [StageStream])?) {
-        let local = call.localParticipant
-        if !isPublishing, wanted != nil { (isPublishing, _) = (true, report(.personJoined(local))) }
-        let all = wanted?() ?? [], new = [all.first { $0.kind.isVideo }, all.first { $0.kind.isAudio }].compactMap { $0 }
-        for stream in sent where !new.contains(where: { $0 === stream }) {
-          stream.stop()
-          report(.streamRemoved(stream, local))
-        }
-        let started = new.filter { stream in !sent.contains { $0 === stream } }
-        sent = new
-        for stream in started {
-          stream.muteHandler = { [weak self] in self?.report(.streamMuted($0, local)) }
-          if !stream.start(in: call) { failed(stream.kind) }
-          report(.publishingChanged(local))
-          report(.streamAdded(stream, local))
-        }
-        if isPublishing, wanted == nil { (isPublishing, _) = (false, report(.personLeft(local))) }
-      }
-      /// Receives these kinds of streams of a participant, and no others. Its sound comes mixed with that of the others.
-      func receive(_ kinds: Set<MeetingStream.Kind>, of person: MeetingPerson) {
-        wanted[person.id] = kinds
-        if wanted.values.contains(where: { $0.contains(.camera) }) {
-          call.media.startRemoteVideo()
-        } else {
-          call.media.stopRemoteVideo()
-        }
-        update(person)
-      }
-      private func update(_ one: MeetingPerson) { MeetingStream.Kind.allCases.forEach { update($0, of: one) } }
-      /// Whether an attendee is muted is known with its first volume.
-      private func update(_ kind: MeetingStream.Kind, of person: MeetingPerson) {
-        guard let wanted = wanted[person.id], known.contains(person.id) else { return }
-        let now = person.streams["\(kind)"], old = streams[person.id]?.first { $0.kind == kind }
-        guard wanted.contains(kind) else {
-          streams[person.id]?.removeAll { $0 === old }
-          return old.map { report(.streamRemoved($0, person)) } ?? ()
-        }
-        if let old, now == nil, kind == .screen {
-          streams[person.id]?.removeAll { $0 === old }
-          report(.streamRemoved(old, person))
-        } else if let old, old.isMuted != (now == nil) {
-          old.isMuted = now == nil
-          report(.streamMuted(old, person))
-        } else if old == nil, kind != .screen || now != nil {
-          let stream = StageStream(kind, of: person.id, in: call, isMuted: now == nil)
-          streams[person.id, default: []].append(stream)
-          report(.streamAdded(stream, person))
-        }
-      }
-    }
-
-    """#
-
-  private static let stream = #"""
-    // Streams, devices and errors of layers read from the stage strategy style, in a meeting: the same for every app.
-    import AmazonChimeSDK
-    import CoreMedia
-    import Foundation
-    import UIKit
-
-    /// What a stage reports. Streams stay while they are muted.
-    enum StageReport {
-      case phaseChanged(MeetingPhase, (any Error)?), failed(MeetingStream.Kind?, any Error)
-      case personJoined(MeetingPerson), personLeft(MeetingPerson), publishingChanged(MeetingPerson)
-      case streamAdded(StageStream, MeetingPerson), streamRemoved(StageStream, MeetingPerson)
-      case streamMuted(StageStream, MeetingPerson)
-    }
-
-    /// A stream that is received, or that the app can send.
-    final class StageStream: Equatable, @unchecked Sendable {  // used on the main queue only
-      let kind: MeetingStream.Kind
-      private(set) var id = UUID().uuidString
-      var isMuted = false
-      private(set) var levelHandler: ((Float) -> Void)?
-      /// Called when the app mutes or unmutes a stream that is sent.
-      var muteHandler: ((StageStream) -> Void)?
-      private weak var call: MeetingCall?
-      private var device: StageDevice?, feed: StageFeed?, options = StageVideo(), isSent = false
-
-      init(_ kind: MeetingStream.Kind, of person: String, in call: MeetingCall, isMuted: Bool) {
-        (self.kind, self.call, self.isMuted) = (kind, call, isMuted)
-        id = person + (kind == .screen ? "#content" : kind == .microphone ? "#sound" : "")
-      }
-      init(device: StageDevice, configuration: StageVideo = StageVideo()) {
-        (kind, self.device, options) = (device.kind, device, configuration)
-      }
-      init(device: StageFeed, config: StageVideo) { (kind, feed, options) = (.camera, device, config) }
-
-      static func == (one: StageStream, other: StageStream) -> Bool { one === other }
-      /// The devices that it can come from.
-      var sources: [StageDevice] { StageDevice.all.first { $0.kind == kind }?.sources ?? [] }
-      /// With the steps of a meeting's volumes, in dBov.
-      func setLevelHandler(_ handler: ((Float) -> Void)?) { levelHandler = handler }
-      func setMuted(_ isMuted: Bool) {
-        self.isMuted = isMuted
-        guard isSent else { return }
-        send(!isMuted)
-        muteHandler?(self)
-      }
-      func makeView(with mode: UIView.ContentMode = .scaleAspectFit) -> DefaultVideoRenderView {
-        let view = DefaultVideoRenderView(frame: .zero)
-        view.contentMode = mode
-        call?.show(view, id)
-        return view
+      /// Receives these kinds of streams, by participants. Sound comes mixed.
+      func receive(_ wanted: [String: Set<MeetingStream.Kind>]) {
+        if wanted.values.contains(where: { $0.contains(.camera) }) { media.startRemoteVideo() } else { media.stopRemoteVideo() }
       }
       /// - Returns: whether the user has allowed the device.
-      func start(in call: MeetingCall) -> Bool {
-        (self.call, isSent) = (call, true)
-        device?.call = call
-        if kind == .camera { id = call.localParticipant.id }
-        return isMuted || send(true)
-      }
-      func stop() {
-        isSent = false
-        send(false)
-      }
-      @discardableResult private func send(_ isOn: Bool) -> Bool {
-        guard let media = call?.media else { return true }
+      func send(
+        _ kind: MeetingStream.Kind, isOn: Bool, _ device: MeetingStage.Device?, _ feed: MeetingStage.Feed?,
+        _ options: MeetingStage.Video
+      ) -> Bool {
         let video = LocalVideoConfiguration(maxBitRateKbps: UInt32(options.maximumBitrate / 1_000), simulcastEnabled: true)
         switch (kind, feed) {
         case (.microphone, _): return isOn ? media.realtimeLocalUnmute() : media.realtimeLocalMute()
@@ -553,70 +397,10 @@ enum MeetingCallHelper {
         }
         return true
       }
-    }
-
-    /// A camera or a microphone. The meeting uses the microphone that the system has chosen.
-    final class StageDevice {
-      let kind: MeetingStream.Kind, name: String
-      private(set) var type: MediaDeviceType
-      weak var call: MeetingCall?
-      private init(_ kind: MeetingStream.Kind, _ name: String, _ type: MediaDeviceType) {
-        (self.kind, self.name, self.type) = (kind, name, type)
-      }
-      private static var cameras: [StageDevice] {
-        MediaDevice.listVideoDevices().map { StageDevice(.camera, $0.label, $0.type) }
-      }
-      static var all: [StageDevice] {
-        let camera = cameras.first { $0.type == .videoFrontCamera } ?? cameras.first
-        return [camera, StageDevice(.microphone, "microphone", .audioBuiltInSpeaker)].compactMap { $0 }
-      }
-      /// The devices that can be used in its place.
-      var sources: [StageDevice] { kind == .camera ? Self.cameras : [self] }
-      func choose(_ source: StageDevice, completion: ((any Error)?) -> Void = { _ in }) {
-        type = source.type
-        turn()
-        completion(nil)
-      }
-      /// Has the meeting use this side of the camera.
-      func turn() {
-        if kind == .camera, let media = call?.media, media.getActiveCamera()?.type != type { media.switchCamera() }
-      }
-    }
-
-    /// Pictures of the app's own.
-    final class StageFeed: VideoSource, @unchecked Sendable {  // `sinks` is guarded
-      var videoContentHint = VideoContentHint.text
-      private let lock = NSLock()
-      private var sinks: [any AmazonChimeSDK.VideoSink] = []
-      func addVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.append(sink) } }
-      func removeVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.removeAll { $0 === sink } } }
-      func push(_ buffer: CMSampleBuffer) {
-        guard let image = CMSampleBufferGetImageBuffer(buffer) else { return }
-        let time = Int64(DispatchTime.now().uptimeNanoseconds)
-        let frame = VideoFrame(timestampNs: time, rotation: .rotation0, buffer: VideoFramePixelBuffer(pixelBuffer: image))
-        for sink in lock.withLock({ sinks }) { sink.onVideoFrameReceived(frame: frame) }
-      }
-    }
-
-    """#
-
-  private static let fault = #"""
-    // Errors and settings of layers read from the stage strategy style, in a meeting: the same for every app.
-    import AmazonChimeSDK
-    import Foundation
-
-    /// Errors with the numbers that apps in the stage strategy style know.
-    enum StageFault: Int {
-      case token = 1000, media = 1020, full = 1024, refused = 1026, closed = 1027
-      case answer = 1203, lost = 1300, device = 10101
-
-      static let domain = "StageFault"
-      func error(_ message: String) -> NSError {
-        NSError(domain: Self.domain, code: rawValue, userInfo: [NSLocalizedDescriptionKey: message])
-      }
-      /// Nil: the user has left, or joins on another device.
-      static func error(of code: MeetingSessionStatusCode) -> NSError? {
-        let fault: StageFault? =
+      /// Why the call is over, in the numbers of a stage. Nil: the user has left, or joins on another device.
+      var fault: NSError? { code.flatMap(Self.fault) }
+      static func fault(of code: MeetingSessionStatusCode) -> NSError? {
+        let fault: MeetingStage.Fault? =
           switch code {
           case .ok, .audioJoinedFromAnotherDevice: nil
           case .audioAuthenticationRejected, .audioServerHungup: .refused
@@ -629,10 +413,49 @@ enum MeetingCallHelper {
       }
     }
 
-    /// What an app wants of its video. The SDK keeps to the bitrate, and chooses size and rate of the frames itself.
-    struct StageVideo {
-      var minimumBitrate = 0, maximumBitrate = 900_000, maximumFramesPerSecond = 15
-      var maximumWidth = 360, maximumHeight = 640
+    extension MeetingStage {
+      /// A camera or a microphone. The meeting uses the microphone that the system has chosen.
+      final class Device {
+        let kind: MeetingStream.Kind, name: String
+        private(set) var type: MediaDeviceType
+        weak var call: MeetingCall?
+        private init(_ kind: MeetingStream.Kind, _ name: String, _ type: MediaDeviceType) {
+          (self.kind, self.name, self.type) = (kind, name, type)
+        }
+        private static var cameras: [Device] {
+          MediaDevice.listVideoDevices().map { Device(.camera, $0.label, $0.type) }
+        }
+        static var all: [Device] {
+          let camera = cameras.first { $0.type == .videoFrontCamera } ?? cameras.first
+          return [camera, Device(.microphone, "microphone", .audioBuiltInSpeaker)].compactMap { $0 }
+        }
+        /// The devices that can be used in its place.
+        var sources: [Device] { kind == .camera ? Self.cameras : [self] }
+        func choose(_ source: Device, completion: ((any Error)?) -> Void = { _ in }) {
+          type = source.type
+          turn()
+          completion(nil)
+        }
+        /// Has the meeting use this side of the camera.
+        func turn() {
+          if kind == .camera, let media = call?.media, media.getActiveCamera()?.type != type { media.switchCamera() }
+        }
+      }
+
+      /// Pictures of the app's own.
+      final class Feed: VideoSource, @unchecked Sendable {  // `sinks` is guarded
+        var videoContentHint = VideoContentHint.text
+        private let lock = NSLock()
+        private var sinks: [any AmazonChimeSDK.VideoSink] = []
+        func addVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.append(sink) } }
+        func removeVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.removeAll { $0 === sink } } }
+        func push(_ buffer: CMSampleBuffer) {
+          guard let image = CMSampleBufferGetImageBuffer(buffer) else { return }
+          let time = Int64(DispatchTime.now().uptimeNanoseconds)
+          let frame = VideoFrame(timestampNs: time, rotation: .rotation0, buffer: VideoFramePixelBuffer(pixelBuffer: image))
+          for sink in lock.withLock({ sinks }) { sink.onVideoFrameReceived(frame: frame) }
+        }
+      }
     }
 
     """#

@@ -1,1 +1,0 @@
-../../../Samples/porting/stage-strategy-to-meeting-session/StageFault.swift
