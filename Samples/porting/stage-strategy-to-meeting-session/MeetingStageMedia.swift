@@ -23,7 +23,8 @@ extension MeetingCall {
   }
   /// Receives these kinds of streams, by participants. Sound comes mixed.
   func receive(_ wanted: [String: Set<MeetingStream.Kind>]) {
-    if wanted.values.contains(where: { $0.contains(.camera) }) { media.startRemoteVideo() } else { media.stopRemoteVideo() }
+    let receivesVideo = wanted.values.contains { $0.contains(.camera) }
+    if receivesVideo { media.startRemoteVideo() } else { media.stopRemoteVideo() }
   }
   /// - Returns: whether the user has allowed the device.
   func send(
