@@ -37,6 +37,8 @@ import Testing
     #expect(throws: InvalidExpectation.self) { try ExpectedDifferences(rows) }
   }
 
+  @Test func allPortsTogetherKeepTheLimit() throws { _ = try ExpectedDifferences(ExpectedRows.all) }
+
   @Test func rowWithoutReasonSourceOrDifferenceIsRefusedAndSoIsASecondEqualRow() {
     #expect(throws: InvalidExpectation.self) { try ExpectedDifferences([row("end", reason: "")]) }
     #expect(throws: InvalidExpectation.self) { try ExpectedDifferences([row("end", source: "")]) }

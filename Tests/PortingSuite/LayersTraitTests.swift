@@ -3,10 +3,13 @@ import Testing
 
 /// A team's own test runs with both layers.
 @MainActor @Suite struct LayersTraitTests {
+  private static let behaviour = NativeLayer.Behaviour(
+    startsWithCamera: true, showsLeaving: true, noticesReturn: true, showsDevicesOnceInCall: true, chat: .topic("CHAT"))
+
   @Test(
     .layers(
       as: "Ana", old: { try ListenerLayer(in: $0) as any CallLayer },
-      new: { NativeLayer(in: $0, ReferenceApp.eventListener.behaviour) as any CallLayer }))
+      new: { NativeLayer(in: $0, Self.behaviour) as any CallLayer }))
   func mutedAppIsNotHeard() async throws {
     let room = TestRoom.current
     let call = TestRoom.layer(as: (any CallLayer).self)
@@ -22,7 +25,7 @@ import Testing
   @Test func bodyRunsOnceWithEachLayerInARoomOfItsOwn() async throws {
     let trait: LayersTrait = .layers(
       as: "Ana", old: { try ListenerLayer(in: $0) as any CallLayer },
-      new: { NativeLayer(in: $0, ReferenceApp.eventListener.behaviour) as any CallLayer })
+      new: { NativeLayer(in: $0, Self.behaviour) as any CallLayer })
     let runs = Lock<[(room: String, isOld: Bool, isNative: Bool)]>([])
     try await trait.provideScope(for: #require(Test.current), testCase: Test.Case.current) {
       let isNative = await MainActor.run { TestRoom.layer(as: (any CallLayer).self) is NativeLayer }

@@ -10,22 +10,10 @@ final class NativeLayer: CallLayer {
     var startsWithCamera = false
     /// Whether the app shows a phase between the user's tap on Leave and the end of the call.
     var showsLeaving = false
-    /// Whether the app shows that the connection is interrupted.
-    var showsReconnecting = true
     /// Whether the app shows a notice once the connection is back.
     var noticesReturn = false
-    /// Whether the app shows a notice when a person loses the connection.
-    var noticesLostPeople = false
-    /// Whether the user's actions remove a notice.
-    var clearsNotice = false
-    /// Whether the app asks for the camera each time that it turns the camera on, and shows `cameraDenied` if it may not.
-    var asksForCamera = false
-    /// Whether the app turns the camera off and shows a notice when the camera fails or is unplugged.
-    var followsCamera = false
     /// Whether the app shows its devices only once it is in the call.
     var showsDevicesOnceInCall = false
-    /// Whether the call screen stays after the call.
-    var staysAfterCall = false
     var chat = ChatFormat.topic("chat")
     /// The cases that the app shows for the ends of calls.
     var caseOf: @MainActor (EndReason) -> String = { "\($0)" }
@@ -41,7 +29,6 @@ final class NativeLayer: CallLayer {
   private(set) var shown = CallFacts(phase: "idle", isMicrophoneOn: false)
   /// Keeps objects alive that a mistake forgets to release.
   private var leak: AnyObject?
-  private var machineEvents: Observation?
   private var polling: Task<Void, Never>?
 
   init(in context: PortingContext, _ behaviour: Behaviour, mistake: Mistake? = nil) {
@@ -50,15 +37,10 @@ final class NativeLayer: CallLayer {
     self.mistake = mistake
     world = context.room.world(of: context.name)
     context.chat = behaviour.chat
-    if behaviour.staysAfterCall { shown.isMicrophoneOn = true }
     context.watch(tiles, "TileList")
-    machineEvents = world.machine.observe { [weak self] event in MainActor.assumeIsolated { self?.handle(event) } }
   }
 
-  deinit {
-    machineEvents?.cancel()
-    polling?.cancel()
-  }
+  deinit { polling?.cancel() }
 
   var view: UIView { tiles.view }
   var facts: CallFacts {
@@ -92,13 +74,11 @@ final class NativeLayer: CallLayer {
   }
 
   func setMicrophoneOn(_ isOn: Bool) {
-    clearNotice()
     if mistake != .muteOnlyShown { microphone?.setMuted(mistake == .muteInverted ? isOn : !isOn) }
     shown.isMicrophoneOn = mistake == .muteNotShown ? true : isOn
   }
 
   func setCameraOn(_ isOn: Bool) {
-    clearNotice()
     guard isOn else {
       if let camera { tiles.remove(camera.id) }
       camera?.unpublish()
@@ -106,13 +86,6 @@ final class NativeLayer: CallLayer {
       shown.isCameraOn = false
       return
     }
-    guard behaviour.asksForCamera else { return turnCameraOn() }
-    world.machine.requestPermission(.camera) { [weak self] isGranted in
-      MainActor.assumeIsolated { isGranted ? self?.turnCameraOn() : self?.cameraFailed("cameraDenied") }
-    }
-  }
-
-  private func turnCameraOn() {
     guard camera == nil, let session else { return }
     guard let source = try? world.machine.makeCamera(), let stream = try? session.publish(camera: source) else {
       return
@@ -122,20 +95,7 @@ final class NativeLayer: CallLayer {
     session.attach(tiles.add(stream.id), to: stream.id)
   }
 
-  private func cameraFailed(_ notice: String) {
-    if let camera { tiles.remove(camera.id) }
-    camera?.unpublish()
-    camera = nil
-    shown.isCameraOn = false
-    shown.end = notice
-  }
-
-  private func clearNotice() {
-    if behaviour.clearsNotice, shown.phase != "ended" { shown.end = nil }
-  }
-
   func setSharing(_ isOn: Bool) {
-    if isOn { clearNotice() }
     if isOn, share == nil, let source = try? Devices.camera(world.devices.screen) {
       share = try? session?.publish(camera: source, as: .screen)
     } else if !isOn, mistake != .shareNotStopped {
@@ -146,7 +106,6 @@ final class NativeLayer: CallLayer {
   }
 
   func send(_ text: String) {
-    clearNotice()
     let message = DataMessage(topic: behaviour.chat.topic, payload: behaviour.chat.encode(text))
     guard (try? session?.send(message)) != nil else { return }
     if mistake == .messageSentTwice { try? session?.send(message) }
@@ -159,12 +118,9 @@ final class NativeLayer: CallLayer {
     switch event {
     case .stateChanged(let state): stateChanged(state)
     case .participantJoined(let one): people.append(CallFacts.Person(name: one.name, isMuted: true))
-    case .participantLeft(let one, let reason):
+    case .participantLeft(let one, _):
       if mistake != .stalePerson { people.removeAll { $0.name == one.name } }
       speakerChanged()
-      if reason == .dropped, behaviour.noticesLostPeople { shown.end = "personLost" }
-    case .publishFailed(let track, _):
-      if track.kind == .camera, behaviour.followsCamera { cameraFailed("cameraFailed") }
     case .streamAdded(let track, let owner), .streamMuted(let track, let owner):
       if !owner.isLocal { update(track, of: owner, isThere: true) }
     case .streamRemoved(let track, let owner):
@@ -173,13 +129,6 @@ final class NativeLayer: CallLayer {
     case .dominantSpeakerChanged: speakerChanged()
     default: break
     }
-  }
-
-  private func handle(_ event: Machine.Event) {
-    guard behaviour.followsCamera, camera != nil, case .unplugged(let device) = event, device.kind == .camera else {
-      return
-    }
-    cameraFailed("cameraUnplugged")
   }
 
   private var people: [CallFacts.Person] {
@@ -194,16 +143,14 @@ final class NativeLayer: CallLayer {
       if shown.phase == "reconnecting", behaviour.noticesReturn { shown.end = "reconnected" }
       shown.phase = "inCall"
     case .reconnecting:
-      if behaviour.showsReconnecting, mistake != .reconnectingNotShown { shown.phase = "reconnecting" }
+      if mistake != .reconnectingNotShown { shown.phase = "reconnecting" }
     case .ended(let reason): end(reason)
     }
   }
 
   private func end(_ reason: EndReason) {
     let caseOf = mistake == .endReasonWrong ? "lost" : behaviour.caseOf(reason)
-    let messages = shown.messages
     shown = CallFacts(phase: "ended", end: mistake == .errorSwallowed ? nil : caseOf)
-    if behaviour.staysAfterCall { (shown.isMicrophoneOn, shown.messages) = (true, messages) }
     tiles.removeAll()
     if mistake == .cameraNotReleased { keepCameraRunning() }
     if mistake == .lateChange { changeLate() }

@@ -15,6 +15,14 @@ extension ReferenceApp {
     }
   }
 
+  /// What the app shows. Of several people that speak at once, each vendor marks another one by its own measure, so the mark is compared
+  /// only where both layers get it from the room.
+  @MainActor func facts(of layer: any CallLayer) -> CallFacts {
+    var facts = layer.facts
+    if self != .eventListener { facts.activeSpeaker = nil }
+    return facts
+  }
+
   /// The suite that compares the app with the layer that `koine port --to koine` has written of it.
   @MainActor func portedSuite(_ purpose: String) -> PortingSuite<any CallLayer> {
     PortingSuite(

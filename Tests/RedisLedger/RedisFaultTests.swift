@@ -77,6 +77,25 @@ import Testing
     #expect(first.breaks == 0)
   }
 
+  @Test func flushedScriptIsNotExecutedAfterALaterOneThatFails() async throws {
+    let server = try await RedisServer()
+    let (first, second) = (try await LedgerProbe.connected(to: server), try await LedgerProbe.connected(to: server))
+    await first.register(n1)
+    let room = try #require(await first.place("tea", on: n1, nonce: "x"))
+    #expect(await first.ask(.append(append(room))) == .appended)
+    let unknown = RoomTerm(text: "1:unknown")
+    _ = await first.ask(.close(room: "milk", term: unknown))
+    try server.ask("SCRIPT FLUSH")
+    _ = await second.ask(.close(room: "milk", term: unknown))  // makes this script known again
+    try server.ask("SET k:room:salt text")
+    let late = first.send(.append(append(room, after: 1)))
+    let failing = first.send(.close(room: "salt", term: unknown))
+    try await eventually("both are answered") { first.answer(to: failing) != nil }
+    #expect(isAway(first.answer(to: late), "flushed"))
+    #expect(isAway(first.answer(to: failing), "WRONGTYPE"))
+    #expect(await first.orders(room, "tea") == [room.last + 1])
+  }
+
   private func append(_ room: Placed, after count: UInt64 = 0) -> AppendRequest {
     let previous = room.last + count
     return AppendRequest(

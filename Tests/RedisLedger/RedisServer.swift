@@ -110,21 +110,33 @@ final class RawConnection {
       throw RedisServer.Failure(description: "\(command): not sent")
     }
     var bytes: [UInt8] = []
-    while bytes.last != UInt8(ascii: "\n") {
-      var byte: UInt8 = 0
-      guard recv(end, &byte, 1, 0) == 1 else { throw RedisServer.Failure(description: "\(command): no answer") }
-      bytes.append(byte)
-    }
+    while bytes.last != UInt8(ascii: "\n") { bytes.append(try byte(of: command)) }
     return String(decoding: bytes.dropLast(2), as: UTF8.self)
+  }
+
+  /// A reply of several lines, which begins with its length.
+  func askForText(_ command: String) throws -> String {
+    let head = try ask(command)
+    guard head.first == "$", let length = Int(head.dropFirst()), length >= 0 else {
+      throw RedisServer.Failure(description: "\(command): \(head)")
+    }
+    let bytes = try (0..<length + 2).map { _ in try byte(of: command) }
+    return String(decoding: bytes.dropLast(2), as: UTF8.self)
+  }
+
+  private func byte(of command: String) throws -> UInt8 {
+    var byte: UInt8 = 0
+    guard recv(end, &byte, 1, 0) == 1 else { throw RedisServer.Failure(description: "\(command): no answer") }
+    return byte
   }
 }
 
 /// Waits for a condition that other threads or processes bring about.
 func eventually(
-  _ what: @autoclosure @Sendable () -> String, within limit: Duration = .seconds(60), _ isSo: () -> Bool
+  _ what: @autoclosure @Sendable () -> String, within limit: Duration = .seconds(60), _ isSo: () throws -> Bool
 ) async throws {
   let start = ContinuousClock.now
-  while !isSo() {
+  while try !isSo() {
     guard ContinuousClock.now - start < limit else {
       throw RedisServer.Failure(description: "not so in \(limit): \(what())")
     }

@@ -55,8 +55,14 @@ import Testing
     let dead = LedgerProbe(try RedisAddress("redis+sentinel://127.0.0.1:1,127.0.0.1:2/main"))
     try await eventually("the reason is logged") { unknown.lines.count(containing: "no master is named other") == 1 }
     try await eventually("the reason is logged") { dead.lines.count(containing: "sentinel: Connection refused") == 1 }
-    // Further attempts, which are not logged.
-    try await Task.sleep(for: .seconds(2))
+    // Further attempts, each a connection to the sentinel, are not logged.
+    let watch = try RawConnection(port: sentinel.port)
+    func connections() throws -> Int {
+      let line = try watch.askForText("INFO stats").split(separator: "\r\n").first { $0.contains("total_connections") }
+      return try #require(line?.split(separator: ":").last.flatMap { Int($0) })
+    }
+    let before = try connections()
+    try await eventually("there are further attempts") { try connections() >= before + 3 }
     #expect(unknown.lines.count(containing: "no master is named other") == 1, "\(unknown.lines.all)")
     #expect(dead.lines.count(containing: "sentinel: Connection refused") == 1, "\(dead.lines.all)")
   }
