@@ -386,6 +386,9 @@ class NetworkCheck:
         self.judge("C7: nodes serve again after Redis is back", ready, SERVING_AGAIN)
         self.say(f"    the next message was acknowledged {acknowledged:.2f} s after Redis was started")
 
+    def redis_is_away_for_long(self):
+        self.redis_is_killed(7 * 60)
+
     def log_length(self):
         return int(self.redis.ask("XLEN", f"k:log:{self.room}"))
 
@@ -578,6 +581,7 @@ class NetworkCheck:
 # By their names in --faults, in their order.
 FAULTS = {
     "joins": "joins_and_round_trips", "kill": "home_is_killed", "cable": "cable_is_pulled", "pair": "nodes_are_cut",
-    "west": "home_is_cut_from_some", "freeze": "home_is_frozen", "redis": "redis_is_killed", "old": "redis_starts_with_old_data",
+    "west": "home_is_cut_from_some", "freeze": "home_is_frozen", "redis": "redis_is_killed",
+    "away": "redis_is_away_for_long", "old": "redis_starts_with_old_data",
     "older": "redis_starts_with_older_data", "disk": "disk_is_full", "restart": "nodes_are_restarted", "sentinel": "sentinel_fails_over",
 }
