@@ -22,7 +22,7 @@ let usage = """
     nodes        20 rooms of five on clusters of 10, 20 and 40 nodes, on a virtual clock
     network      the first ten seconds of native calls that lose packets, on a virtual clock
     story        the same with sessions, loss, a gap and a return, as tests of apps run it
-    join-server  from joining to the first picture, through a server's sockets
+    join-server  from joining to the first picture, in this process and through a server's sockets, against the bare exchange
     restart      a rolling restart of three nodes of a cluster with 50 rooms: the longest silence; not in `all`
     cluster      two nodes beside one server with two loops: CPU per forwarded frame, in turns; not in `all`
     call-connect from an invitation to both sides connected, over loopback

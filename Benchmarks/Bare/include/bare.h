@@ -55,6 +55,19 @@ int bare_socket(int buffer, uint16_t *port);
 /// The next datagram that waits, or -1.
 long bare_receive(int socket, void *bytes, size_t capacity);
 
+// MARK: Joining
+
+typedef struct bare_join bare_join;
+
+/// Certificates (P-256) of both ends, and an encoder of VP8; NULL on failure.
+bare_join *bare_join_open(const bare_video_settings *settings);
+/// What a participant's join cannot do without, between two sockets of 127.0.0.1: a binding request and its answer, a DTLS handshake with
+/// certificates of both ends, and a key frame that is encoded, encrypted, sent in packets, and decoded by a new decoder. Returns the
+/// frame's size in bytes, or -1.
+long bare_join_once(
+    bare_join *join, const uint8_t *y, const uint8_t *u, const uint8_t *v, int luma_stride, int chroma_stride);
+void bare_join_close(bare_join *join);
+
 // MARK: Load
 
 /// The machine's first address that is not its own loopback (IPv4, text of at most 16 bytes): some servers take no media
