@@ -43,4 +43,15 @@ enum ExpectedRows {
       pair: meetingOfStagePair, fact: "end", step: "the room is closed", comparison: .settled, old: "closed",
       new: "refusedOrRemoved", reason: hungUp, source: faults),
   ]
+
+  static let meetingOfAgentPair = "call-agent → meeting-session"
+
+  /// The documented differences between the reference app of the call agent style and its port to the meeting session style.
+  static let meetingOfAgent = [
+    ("end", "the room is closed", "ended", "removed", hungUp), ("end", "the app joins", "failed", "refused", rejected),
+  ].map { fact, step, old, new, reason in
+    ExpectedDifference(
+      pair: meetingOfAgentPair, fact: fact, step: step, comparison: .settled, old: old, new: new, reason: reason,
+      source: faults)
+  }
 }

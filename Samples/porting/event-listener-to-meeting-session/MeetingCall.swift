@@ -8,10 +8,10 @@ final class MeetingCall: @unchecked Sendable {  // used on the main queue only, 
   let session: DefaultMeetingSession, localParticipant: MeetingPerson, observerId = UUID().uuidString
   var handler: ((MeetingReport, MeetingCall) -> Void)?
   var participants: [String: MeetingPerson] = [:]
-  var views: [String: DefaultVideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
+  var views: [String: any VideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
   var wanted: Set<MeetingStream.Kind>, presenters: [String] = []
   var messages: [MeetingMessage] = [], topics: Set<String> = [], known: Set<String> = []
-  var screen: InAppScreenCaptureSource?, isShareStarting = false, hasEntered = false
+  var screen: (any VideoSource)?, isShareStarting = false, hasEntered = false
   /// Why the meeting is over.
   private(set) var code: MeetingSessionStatusCode?
   var isOver: Bool { code != nil }
@@ -106,8 +106,8 @@ final class MeetingCall: @unchecked Sendable {  // used on the main queue only, 
     case (.screen, false):
       guard let source = screen else { return }
       screen = nil
-      source.removeCaptureSourceObserver(observer: self)
-      source.stop()
+      (source as? InAppScreenCaptureSource)?.removeCaptureSourceObserver(observer: self)
+      (source as? InAppScreenCaptureSource)?.stop()
       media.stopContentShare()
     }
   }

@@ -50,6 +50,9 @@ extension MeetingCall: RealtimeObserver, ActiveSpeakerObserver {
   func activeSpeakerDidDetect(attendeeInfo: [AttendeeInfo]) { report(.speakerChanged(attendeeInfo.first?.attendeeId)) }
   func volumeDidChange(volumeUpdates: [VolumeUpdate]) {
     let levels = volumeUpdates.map { ($0.attendeeInfo.attendeeId, MeetingStream.level(of: $0.volumeLevel)) }
+    for update in volumeUpdates where update.attendeeInfo.attendeeId == localParticipant.id {
+      set(.microphone, of: localParticipant.id, isSent: update.volumeLevel != .muted)
+    }
     // Whether an attendee is muted is known with its first volume.
     for person in levels.compactMap({ participants[$0.0] }) where known.insert(person.id).inserted {
       report(.streamsKnown(person))
@@ -73,9 +76,11 @@ extension MeetingCall: VideoTileObserver, ContentShareObserver, CaptureSourceObs
   func videoTileDidResume(tileState: VideoTileState) {}
   func videoTileSizeDidChange(tileState: VideoTileState) {}
   func captureDidStart() {
-    guard let screen else { return }
+    if let screen { startShare(screen) }
+  }
+  func startShare(_ frames: any VideoSource) {
     let content = ContentShareSource()
-    content.videoSource = screen
+    content.videoSource = frames
     isShareStarting = true
     media.startContentShare(source: content)
   }

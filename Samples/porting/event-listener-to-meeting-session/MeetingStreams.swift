@@ -49,8 +49,8 @@ final class MeetingStream: Equatable, @unchecked Sendable {  // used on the main
     case .high: -20
     }
   }
-  func attach(view: DefaultVideoRenderView) { call?.show(view, id) }
-  func detach(view: DefaultVideoRenderView) {
+  func attach(view: any VideoRenderView) { call?.show(view, id) }
+  func detach(view: any VideoRenderView) {
     guard let call, call.views[id] === view else { return }
     call.views[id] = nil
     if let tile = call.tiles[id] { call.media.unbindVideoView(tileId: tile) }
@@ -59,7 +59,7 @@ final class MeetingStream: Equatable, @unchecked Sendable {  // used on the main
 }
 
 extension MeetingCall {
-  func show(_ view: DefaultVideoRenderView, _ stream: String) {
+  func show(_ view: any VideoRenderView, _ stream: String) {
     views[stream] = view
     if let tile = tiles[stream] { media.bindVideoView(videoView: view, tileId: tile) }
   }

@@ -4,20 +4,6 @@ import CoreMedia
 import Foundation
 
 extension MeetingCall {
-  private struct Answers: Decodable {
-    struct Parts: Decodable {
-      let Meeting: CreateMeetingResponse
-      let Attendee: CreateAttendeeResponse
-    }
-    let JoinInfo: Parts
-  }
-  /// - Parameter token: the answers to CreateMeeting and CreateAttendee, as JSON: `{"JoinInfo": {"Meeting": …, "Attendee": …}}`.
-  convenience init?(token: String) {
-    guard let answers = try? JSONDecoder().decode(Answers.self, from: Data(token.utf8)).JoinInfo else { return nil }
-    self.init(
-      MeetingSessionConfiguration(createMeetingResponse: answers.Meeting, createAttendeeResponse: answers.Attendee))
-  }
-  func isSent(_ kind: MeetingStream.Kind, by person: MeetingPerson) -> Bool { person.streams["\(kind)"] != nil }
   func show(_ view: DefaultVideoRenderView, _ kind: MeetingStream.Kind, of person: String) {
     show(view, person + (kind == .screen ? "#content" : ""))
   }
@@ -87,18 +73,9 @@ extension MeetingStage {
     }
   }
 
-  /// Pictures of the app's own.
-  final class Feed: VideoSource, @unchecked Sendable {  // `sinks` is guarded
-    var videoContentHint = VideoContentHint.text
-    private let lock = NSLock()
-    private var sinks: [any AmazonChimeSDK.VideoSink] = []
-    func addVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.append(sink) } }
-    func removeVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.removeAll { $0 === sink } } }
-    func push(_ buffer: CMSampleBuffer) {
-      guard let image = CMSampleBufferGetImageBuffer(buffer) else { return }
-      let time = Int64(DispatchTime.now().uptimeNanoseconds)
-      let frame = VideoFrame(timestampNs: time, rotation: .rotation0, buffer: VideoFramePixelBuffer(pixelBuffer: image))
-      for sink in lock.withLock({ sinks }) { sink.onVideoFrameReceived(frame: frame) }
-    }
-  }
+  typealias Feed = MeetingFeed
+}
+
+extension MeetingFeed {
+  func push(_ buffer: CMSampleBuffer) { if let image = CMSampleBufferGetImageBuffer(buffer) { push(image) } }
 }

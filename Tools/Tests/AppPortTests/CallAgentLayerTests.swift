@@ -115,12 +115,78 @@ import Testing
     return try CallLayer(of: "Model", in: app, to: target) { _ throws(FactsFailure) in facts }
   }
 
-  @Test func targetThatIsNotWrittenFromTheStyleIsAnErrorThatNamesTheOthers() throws {
-    let failure = #expect(throws: FactsFailure.self) {
-      try layer("final class Model { var call: Call? }", to: .meetingSession)
-    }
+  @Test func vendorsStyleHasTheUsersAndCallsOfItsHelper() throws {
+    let layer = try layer(
+      """
+      final class Model: CallDelegate, RemoteParticipantDelegate, CallAgentDelegate {
+        var agent: CallAgent?
+        var call: Call?
+        var cameras: [LocalVideoStream] = []
+        func start(_ devices: [VideoDeviceInfo]) {
+          agent?.delegate = self
+          cameras = devices.map(LocalVideoStream.init(camera:))
+        }
+        func join(_ group: UUID) {
+          let options = JoinCallOptions()
+          options.videoOptions = VideoOptions(localVideoStreams: cameras)
+          agent?.join(with: GroupCallLocator(groupId: group), joinCallOptions: options) { [weak self] call, error in
+            call?.delegate = self
+            self?.call = call
+            self?.fail(error)
+          }
+        }
+        func fail(_ error: Error?) {
+          guard let error else { return }
+          let code = (error as NSError).code
+          if CallingCommunicationErrors(rawValue: code) == .noAudioPermission { print("denied") }
+        }
+        func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) { call = args.addedCalls.first }
+        func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) { print(call.state == .disconnected) }
+        func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {
+          for participant in args.addedParticipants { participant.delegate = self }
+        }
+        func remoteParticipant(_ one: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs) {
+          print(one.displayName, args.addedRemoteVideoStreams.map(\\.id))
+        }
+      }
+      """, to: .meetingSession)
+    let source = layer.source
+    #expect(layer.warnings == [])
+    #expect(source.contains("import AmazonChimeSDK\n"))
+    #expect(source.contains("  var agent: MeetingAgent?\n  var call: MeetingAgent.Call?\n"))
+    #expect(source.contains("cameras = devices.map(MeetingAgent.Video.init(camera:))"))
     #expect(
-      failure?.description == "layers of the style call-agent are not written in meeting-session yet, but in: koine")
+      source.contains(
+        "agent?.callsHandler = { [weak self] calls, agent in self?.callsChanged(agent, didUpdateCalls: calls) }"))
+    #expect(source.contains("    let options = MeetingAgent.Setup()\n    options.video = cameras\n"))
+    #expect(source.contains("agent?.start(room: group.uuidString.lowercased(), setup: options)"))
+    #expect(source.contains("if (error as? MeetingAgent.Failure) == .microphoneDenied"))
+    #expect(source.contains("print(call.state == .ended)"))
+    #expect(
+      source.contains("didUpdateVideoStreams args: (added: [MeetingAgent.Stream], removed: [MeetingAgent.Stream])"))
+    #expect(source.contains("print(one.name, args.added.map(\\.number))"))
+    #expect(
+      source.contains(
+        """
+            case .stateChanged:
+              stateChanged(call, didChangeState: event)
+            case .personJoined(let person):
+              participantsChanged(call, didUpdateRemoteParticipant: (added: [person], removed: []))
+            case .personLeft(let person):
+              participantsChanged(call, didUpdateRemoteParticipant: (added: [], removed: [person]))
+            case .streamAdded(let stream, let person) where followed.contains(person.id):
+              streamsChanged(person, didUpdateVideoStreams: (added: [stream], removed: []))
+            case .streamRemoved(let stream, let person) where followed.contains(person.id):
+              streamsChanged(person, didUpdateVideoStreams: (added: [], removed: [stream]))
+            default: break
+
+        """))
+    #expect(
+      layer.helpers.map(\.fileName).suffix(9) == [
+        "MeetingAgent.swift", "MeetingAgentCall.swift", "MeetingAgentPeople.swift", "MeetingAgentVideo.swift",
+        "MeetingAgentViews.swift", "MeetingAgentAwait.swift", "MeetingToken.swift", "MeetingAgentMedia.swift",
+        "MeetingAgentScreen.swift",
+      ])
   }
 
   private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }

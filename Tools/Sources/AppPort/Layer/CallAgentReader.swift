@@ -59,10 +59,10 @@ enum CallAgentReader: StyleReader {
     "RemoteVideoStreamsEventArgs.addedRemoteVideoStreams": "added",
     "RemoteVideoStreamsEventArgs.removedRemoteVideoStreams": "removed",
     "IncomingCall": "IncomingRing",
-    "RemoteParticipant.isMuted": "RoomParticipant.isMuted",
+    "RemoteParticipant": "RoomParticipant", "RemoteParticipant.isMuted": "RoomParticipant.isMuted",
     "RemoteParticipant.incomingVideoStreams": "RoomParticipant.videos",
     "RemoteParticipant.videoStreams": "RoomParticipant.videos",
-    "RemoteVideoStream": "Track", "CallVideoStream.id": "RoomTrack.number", "CallVideoStream.state": "self",
+    "RemoteVideoStream": "RoomTrack", "CallVideoStream.id": "RoomTrack.number", "CallVideoStream.state": "self",
     "VideoStreamState.available": "RoomTrack.isSent", "VideoStreamState.started": "RoomTrack.isSent",
     "VideoStreamStateChangedEventArgs.stream": "self",
     "LocalVideoStream": "RoomVideo", "LocalVideoStream.source": "RoomVideo.device",
@@ -79,6 +79,12 @@ enum CallAgentReader: StyleReader {
     "DataChannelReceiver.senderIdentifier": "RoomInbox.sender",
     "DataChannelReceiverCreatedEventArgs": "RoomInbox", "DataChannelReceiverCreatedEventArgs.receiver": "self",
     "DataChannelMessage.data": "self",
+    "CallingCommunicationErrors.noAudioPermission": "AgentFailure.microphoneDenied",
+    "CallingCommunicationErrors.noVideoPermission": "AgentFailure.cameraDenied",
+    "CallingCommunicationErrors.invalidTokenProvider": "AgentFailure.unauthorized",
+    "CallingCommunicationErrors.noMultipleConnectionsWithSameIdentity": "AgentFailure.duplicate",
+    "CallingCommunicationErrors.incomingCallAlreadyUnplaced": "AgentFailure.ended",
+    "CallingCommunicationErrors.localVideoStreamSwitchSourceFailure": "AgentFailure.camera",
   ]
   static var helperWords: Set<String> {
     [
@@ -175,7 +181,7 @@ enum CallAgentReader: StyleReader {
     guard !labels.contains(nil) else { return nil }
     renderer.markAll(in: base, function.share)
     renderer.mark(member.declName.baseName, function.share)
-    return member.leadingTrivia.description + function.name + ".init("
+    return member.leadingTrivia.description + name(of: function, renderer) + ".init("
       + labels.map { "\($0!):" }.joined() + ")" + member.trailingTrivia.description
   }
 
@@ -230,7 +236,8 @@ enum CallAgentReader: StyleReader {
     if symbol == "CallingCommunicationErrors.init(rawValue:)", let argument = call.arguments.first?.expression {
       guard let error = errorOfCode(argument) else { throw .unknown("\(symbol) of a number that is no error's") }
       renderer.mark(token, .written)
-      return call.leadingTrivia.description + "(\(error) as? Failure)?.code" + call.trailingTrivia.description
+      return call.leadingTrivia.description + renderer.context.writer.failure(of: error)
+        + call.trailingTrivia.description
     }
     guard let function = functions[symbol] else { return nil }
     var arguments = function.first
@@ -253,11 +260,17 @@ enum CallAgentReader: StyleReader {
     renderer.mark(token, function.share)
     var text = call.leadingTrivia.description
     if let base = member?.base { text += (try renderer.trimmed(base)) + "." }
-    text += function.name
+    text += name(of: function, renderer)
     let closure = try call.trailingClosure.map { closure throws(Unportable) in try renderer.trimmed(closure) }
     if closure == nil || !arguments.isEmpty { text += "(\(arguments.joined(separator: ", ")))" }
     if let closure { text += " " + closure }
     return text + call.trailingTrivia.description
+  }
+
+  /// A function's name, or the type's whose initializer it is.
+  private static func name(of function: Function, _ renderer: LayerRenderer) -> String {
+    let isType = function.name.first?.isUppercase == true
+    return isType ? renderer.context.writer.name(of: function.name).text : function.name
   }
 
   private static let features: Set<String> = ["Features.dataChannel", "Features.dominantSpeakers"]
@@ -322,14 +335,15 @@ enum CallAgentReader: StyleReader {
         renderer.context.model.handler($0.symbol.usr)
       }).first
     else { return nil }
-    let (text, share): (String, Share) =
+    let code =
       switch handler.fact {
-      case .ringEnded: ("Ring.State", .written)
-      case .channelMessage: ("ReceivedMessage", .written)
-      case .shareChanged: ("RoomVideo", .inHelper)
-      case .streamChanged: ("RoomTrack", .inHelper)
-      default: ("SessionEvent", .written)
+      case .ringEnded: "Ring.State"
+      case .channelMessage: "ReceivedMessage"
+      case .shareChanged: "RoomVideo"
+      case .streamChanged: "RoomTrack"
+      default: "SessionEvent"
       }
+    let (text, share) = renderer.context.writer.code(code)
     renderer.mark(type.name, share)
     return type.name.replaced(by: text)
   }

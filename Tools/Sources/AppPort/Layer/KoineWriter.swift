@@ -40,7 +40,11 @@ final class KoineWriter: LayerWriter {
       let failure = "Failure(.\(code), \"\")"
       return (name == "Failure" ? failure : "\(name)(\(failure))", Self.helperCodes.contains(code) ? .inHelper : share)
     }
-    return (last, word.hasPrefix("Failure.Code.") && Self.helperCodes.contains(last) ? .inHelper : share)
+    return (
+      last,
+      ["Failure.Code.", "AgentFailure."].contains(where: word.hasPrefix) && Self.helperCodes.contains(last)
+        ? .inHelper : share
+    )
   }
 
   /// `refused(roomFull)`: a value with a failure of this code in it. `Failure(roomFull)`: the failure itself.

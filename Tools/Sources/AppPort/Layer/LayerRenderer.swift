@@ -306,7 +306,7 @@ final class LayerRenderer {
     guard cast.is(UnresolvedAsExprSyntax.self) || cast.is(UnresolvedIsExprSyntax.self) else { return nil }
     guard let member = value.as(MemberAccessExprSyntax.self), reading(at: member.declName.baseName) == .word("self"),
       let base = member.base, let named = type.as(TypeExprSyntax.self)?.firstToken(viewMode: .sourceAccurate),
-      reading(at: named) == .word("Track")
+      case .word(let track)? = reading(at: named), track == "Track" || track == "RoomTrack"
     else { return nil }
     mark(member.declName.baseName, .inHelper)
     mark(named, .inHelper)

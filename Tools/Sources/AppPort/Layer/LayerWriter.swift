@@ -61,6 +61,8 @@ class LayerWriter {
   class func helpers(for reader: any StyleReader.Type) -> [LayerHelper] { [] }
   /// Whether the style has a word for one of the common layer.
   class func hasWord(_ word: String) -> Bool { true }
+  /// Whether layers of apps in a style are told of a fact for which the target has no symbol.
+  class func reports(_ fact: Fact, from source: Style) -> Bool { false }
 
   /// The style's name in comments: `the common layer`.
   class var title: String { "the " + style.title }
@@ -94,6 +96,8 @@ class LayerWriter {
   func share(of word: String) -> Share { .written }
   /// What a reader has written in the words of the common layer, in those of the style.
   func code(_ text: String) -> (text: String, share: Share) { (text, share(of: text)) }
+  /// The kind of failure that an error is, or nil.
+  func failure(of error: String) -> String { "(\(error) as? Failure)?.code" }
   /// Types that are values in the style, and objects in a vendor's API: constants of them become variables.
   var valueTypes: Set<String> { [] }
   /// Members that are more than a name.

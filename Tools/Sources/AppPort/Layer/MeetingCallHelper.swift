@@ -12,7 +12,14 @@ enum MeetingCallHelper {
   ]
 
   /// What layers read from the stage strategy style need in addition to `StageCallHelper`.
-  static let stageMedia = LayerHelper(fileName: "MeetingStageMedia.swift", typeNames: [], source: media)
+  static let ofStage = [token, LayerHelper(fileName: "MeetingStageMedia.swift", typeNames: [], source: media)]
+  /// What layers read from the call agent style need in addition to `AgentCallHelper`.
+  static let ofAgent = [
+    token, LayerHelper(fileName: "MeetingAgentMedia.swift", typeNames: [], source: agentMedia),
+    LayerHelper(fileName: "MeetingAgentScreen.swift", typeNames: [], source: agentScreen),
+  ]
+  private static let token = LayerHelper(
+    fileName: "MeetingToken.swift", typeNames: ["MeetingFeed"], source: tokenAndFeed)
 
   private static let call = #"""
     // What layers that `koine port --to meeting-session` writes need beside the SDK: the same file for every app.
@@ -25,10 +32,10 @@ enum MeetingCallHelper {
       let session: DefaultMeetingSession, localParticipant: MeetingPerson, observerId = UUID().uuidString
       var handler: ((MeetingReport, MeetingCall) -> Void)?
       var participants: [String: MeetingPerson] = [:]
-      var views: [String: DefaultVideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
+      var views: [String: any VideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
       var wanted: Set<MeetingStream.Kind>, presenters: [String] = []
       var messages: [MeetingMessage] = [], topics: Set<String> = [], known: Set<String> = []
-      var screen: InAppScreenCaptureSource?, isShareStarting = false, hasEntered = false
+      var screen: (any VideoSource)?, isShareStarting = false, hasEntered = false
       /// Why the meeting is over.
       private(set) var code: MeetingSessionStatusCode?
       var isOver: Bool { code != nil }
@@ -123,8 +130,8 @@ enum MeetingCallHelper {
         case (.screen, false):
           guard let source = screen else { return }
           screen = nil
-          source.removeCaptureSourceObserver(observer: self)
-          source.stop()
+          (source as? InAppScreenCaptureSource)?.removeCaptureSourceObserver(observer: self)
+          (source as? InAppScreenCaptureSource)?.stop()
           media.stopContentShare()
         }
       }
@@ -184,8 +191,8 @@ enum MeetingCallHelper {
         case .high: -20
         }
       }
-      func attach(view: DefaultVideoRenderView) { call?.show(view, id) }
-      func detach(view: DefaultVideoRenderView) {
+      func attach(view: any VideoRenderView) { call?.show(view, id) }
+      func detach(view: any VideoRenderView) {
         guard let call, call.views[id] === view else { return }
         call.views[id] = nil
         if let tile = call.tiles[id] { call.media.unbindVideoView(tileId: tile) }
@@ -194,7 +201,7 @@ enum MeetingCallHelper {
     }
 
     extension MeetingCall {
-      func show(_ view: DefaultVideoRenderView, _ stream: String) {
+      func show(_ view: any VideoRenderView, _ stream: String) {
         views[stream] = view
         if let tile = tiles[stream] { media.bindVideoView(videoView: view, tileId: tile) }
       }
@@ -294,6 +301,9 @@ enum MeetingCallHelper {
       func activeSpeakerDidDetect(attendeeInfo: [AttendeeInfo]) { report(.speakerChanged(attendeeInfo.first?.attendeeId)) }
       func volumeDidChange(volumeUpdates: [VolumeUpdate]) {
         let levels = volumeUpdates.map { ($0.attendeeInfo.attendeeId, MeetingStream.level(of: $0.volumeLevel)) }
+        for update in volumeUpdates where update.attendeeInfo.attendeeId == localParticipant.id {
+          set(.microphone, of: localParticipant.id, isSent: update.volumeLevel != .muted)
+        }
         // Whether an attendee is muted is known with its first volume.
         for person in levels.compactMap({ participants[$0.0] }) where known.insert(person.id).inserted {
           report(.streamsKnown(person))
@@ -317,9 +327,11 @@ enum MeetingCallHelper {
       func videoTileDidResume(tileState: VideoTileState) {}
       func videoTileSizeDidChange(tileState: VideoTileState) {}
       func captureDidStart() {
-        guard let screen else { return }
+        if let screen { startShare(screen) }
+      }
+      func startShare(_ frames: any VideoSource) {
         let content = ContentShareSource()
-        content.videoSource = screen
+        content.videoSource = frames
         isShareStarting = true
         media.startContentShare(source: content)
       }
@@ -360,20 +372,6 @@ enum MeetingCallHelper {
     import Foundation
 
     extension MeetingCall {
-      private struct Answers: Decodable {
-        struct Parts: Decodable {
-          let Meeting: CreateMeetingResponse
-          let Attendee: CreateAttendeeResponse
-        }
-        let JoinInfo: Parts
-      }
-      /// - Parameter token: the answers to CreateMeeting and CreateAttendee, as JSON: `{"JoinInfo": {"Meeting": …, "Attendee": …}}`.
-      convenience init?(token: String) {
-        guard let answers = try? JSONDecoder().decode(Answers.self, from: Data(token.utf8)).JoinInfo else { return nil }
-        self.init(
-          MeetingSessionConfiguration(createMeetingResponse: answers.Meeting, createAttendeeResponse: answers.Attendee))
-      }
-      func isSent(_ kind: MeetingStream.Kind, by person: MeetingPerson) -> Bool { person.streams["\(kind)"] != nil }
       func show(_ view: DefaultVideoRenderView, _ kind: MeetingStream.Kind, of person: String) {
         show(view, person + (kind == .screen ? "#content" : ""))
       }
@@ -443,18 +441,197 @@ enum MeetingCallHelper {
         }
       }
 
-      /// Pictures of the app's own.
-      final class Feed: VideoSource, @unchecked Sendable {  // `sinks` is guarded
-        var videoContentHint = VideoContentHint.text
+      typealias Feed = MeetingFeed
+    }
+
+    extension MeetingFeed {
+      func push(_ buffer: CMSampleBuffer) { if let image = CMSampleBufferGetImageBuffer(buffer) { push(image) } }
+    }
+
+    """#
+
+  private static let tokenAndFeed = #"""
+    // Tokens and pictures of the app's own, in a meeting (`koine port --to meeting-session`): the same file for every app.
+    import AmazonChimeSDK
+    import CoreVideo
+    import Foundation
+
+    extension MeetingCall {
+      private struct Answers: Decodable {
+        struct Parts: Decodable {
+          let Meeting: CreateMeetingResponse
+          let Attendee: CreateAttendeeResponse
+        }
+        let JoinInfo: Parts
+      }
+      private static func answers(_ token: String) -> Answers.Parts? {
+        try? JSONDecoder().decode(Answers.self, from: Data(token.utf8)).JoinInfo
+      }
+      static func reads(_ token: String) -> Bool { answers(token) != nil }
+      /// - Parameter token: the answers to CreateMeeting and CreateAttendee, as JSON: `{"JoinInfo": {"Meeting": …, "Attendee": …}}`.
+      convenience init?(token: String, isMicrophoneOn: Bool = false) {
+        guard let answers = Self.answers(token) else { return nil }
+        self.init(
+          MeetingSessionConfiguration(createMeetingResponse: answers.Meeting, createAttendeeResponse: answers.Attendee),
+          isMicrophoneOn: isMicrophoneOn)
+      }
+      func isSent(_ kind: MeetingStream.Kind, by person: MeetingPerson) -> Bool { person.streams["\(kind)"] != nil }
+    }
+
+    /// Pictures of the app's own.
+    final class MeetingFeed: VideoSource, @unchecked Sendable {  // `sinks` is guarded
+      var videoContentHint = VideoContentHint.text
+      private let lock = NSLock()
+      private var sinks: [any AmazonChimeSDK.VideoSink] = []
+      func addVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.append(sink) } }
+      func removeVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.removeAll { $0 === sink } } }
+      func push(_ image: CVPixelBuffer) {
+        let time = Int64(DispatchTime.now().uptimeNanoseconds)
+        let frame = VideoFrame(timestampNs: time, rotation: .rotation0, buffer: VideoFramePixelBuffer(pixelBuffer: image))
+        for sink in lock.withLock({ sinks }) { sink.onVideoFrameReceived(frame: frame) }
+      }
+    }
+
+    """#
+
+  private static let agentMedia = #"""
+    // Cameras and ends of layers read from the call agent style, in a meeting: the same for every app.
+    import AVFoundation
+    import AmazonChimeSDK
+    import CoreVideo
+    import Foundation
+
+    extension MeetingCall {
+      /// In bytes.
+      static let messageLimit = 2_048
+      /// Whether it is the meeting with this id, or with this id of the app's server.
+      func isIn(_ room: String) -> Bool {
+        [session.configuration.meetingId, session.configuration.externalMeetingId].contains(room)
+      }
+      /// Why the call is over, in the numbers of a call agent.
+      var numbersOfEnd: (Int32, Int32) {
+        switch code {
+        case .audioServerHungup: (0, 5300)
+        case .audioJoinedFromAnotherDevice: (0, 5000)
+        case .audioDisconnected: (490, 0)
+        case .audioAuthenticationRejected: (401, 0)
+        case .audioCallAtCapacity: (403, 0)
+        case .audioCallEnded: (404, 0)
+        case nil, .ok: (0, 0)
+        default: (500, 0)
+        }
+      }
+      /// Shares pictures of the app's instead of its screen.
+      func share(_ frames: MeetingFeed) {
+        guard screen == nil, hasEntered, !isOver else { return report(.failed(.screen)) }
+        screen = frames
+        startShare(frames)
+      }
+    }
+
+    extension MeetingAgent.Device {
+      var type: MediaDeviceType {
+        switch position {
+        case .front: .videoFrontCamera
+        case .back: .videoBackCamera
+        default: .other
+        }
+      }
+    }
+
+    extension MeetingAgent {
+      /// A camera, or pictures of the app's, for views and for the meeting. The camera runs as long as one of them needs it.
+      final class Source: CaptureSourceObserver, @unchecked Sendable {
+        private let camera: DefaultCameraCaptureSource?, feed = MeetingFeed()
+        private var screens: [Screen] = [], isRunning = false, hasStarted = false
+        private weak var call: MeetingCall?
+        private var failed: ((Failure) -> Void)?
+        private var frames: any VideoSource { camera ?? feed }
+
+        init(camera device: Device?) {
+          camera = device.map { _ in DefaultCameraCaptureSource(logger: ConsoleLogger(name: "camera", level: .OFF)) }
+          device.map(choose)
+        }
+        func choose(_ device: Device) { camera?.device = MediaDevice(label: device.name, type: device.type) }
+        func push(_ picture: CVPixelBuffer) { feed.push(picture) }
+        func attach(_ screen: Screen) -> Bool {
+          screens.append(screen)
+          frames.addVideoSink(sink: screen)
+          run()
+          return true
+        }
+        func detach(_ screen: Screen) {
+          frames.removeVideoSink(sink: screen)
+          screens.removeAll { $0 === screen }
+          rest()
+        }
+        func start(in call: MeetingCall, failed: @escaping (Failure) -> Void) {
+          let isDenied = AVCaptureDevice.authorizationStatus(for: .video) == .denied
+          (self.call, self.failed) = (call, { failed(isDenied ? .cameraDenied : $0) })
+          guard camera != nil else { return call.share(feed) }
+          if hasStarted { call.media.startLocalVideo(source: frames) } else { run() }
+        }
+        func stop() {
+          guard let call else { return rest() }
+          (self.call, failed) = (nil, nil)
+          if camera == nil { call.setStream(kind: .screen, isOn: false) }
+          if camera != nil, !call.isOver { call.media.stopLocalVideo() }
+          rest()
+        }
+        private func run() {
+          guard let camera, !isRunning else { return }
+          isRunning = true
+          camera.addCaptureSourceObserver(observer: self)
+          camera.start()
+        }
+        private func rest() { if screens.isEmpty, call == nil { halt() } }
+        private func halt() {
+          guard let camera, isRunning else { return }
+          (isRunning, hasStarted) = (false, false)
+          camera.removeCaptureSourceObserver(observer: self)
+          camera.stop()
+        }
+        func captureDidStart() {
+          hasStarted = true
+          if let call, !call.isOver { call.media.startLocalVideo(source: frames) }
+        }
+        func captureDidStop() {}
+        func captureDidFail(error: CaptureSourceError) {
+          halt()
+          for screen in screens { screen.didFail?() }
+          failed?(.camera)
+        }
+      }
+    }
+
+    """#
+
+  private static let agentScreen = #"""
+    // Views of layers read from the call agent style, in a meeting: the same for every app.
+    import AmazonChimeSDK
+    import Foundation
+    import UIKit
+
+    extension MeetingAgent {
+      /// A view, and the size of what it shows.
+      final class Screen: VideoRenderView, @unchecked Sendable {  // `size` is guarded
+        let view: DefaultVideoRenderView
+        var sizeHandler: ((Int32, Int32) -> Void)?, didFail: (() -> Void)?
         private let lock = NSLock()
-        private var sinks: [any AmazonChimeSDK.VideoSink] = []
-        func addVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.append(sink) } }
-        func removeVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.removeAll { $0 === sink } } }
-        func push(_ buffer: CMSampleBuffer) {
-          guard let image = CMSampleBufferGetImageBuffer(buffer) else { return }
-          let time = Int64(DispatchTime.now().uptimeNanoseconds)
-          let frame = VideoFrame(timestampNs: time, rotation: .rotation0, buffer: VideoFramePixelBuffer(pixelBuffer: image))
-          for sink in lock.withLock({ sinks }) { sink.onVideoFrameReceived(frame: frame) }
+        private var size = (width: 0, height: 0)
+        init(_ mode: UIView.ContentMode) {
+          view = DefaultVideoRenderView(frame: .zero)
+          view.contentMode = mode
+        }
+        func clear() { view.resetImage() }
+        func onVideoFrameReceived(frame: VideoFrame) {
+          view.onVideoFrameReceived(frame: frame)
+          let new = (width: frame.width, height: frame.height)
+          let isNew = lock.withLock {
+            defer { size = new }
+            return size != new
+          }
+          if isNew { onMain { [self] in sizeHandler?(Int32(clamping: new.width), Int32(clamping: new.height)) } }
         }
       }
     }

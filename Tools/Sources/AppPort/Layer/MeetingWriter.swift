@@ -6,10 +6,11 @@ import KoinePorting
 final class MeetingWriter: VendorWriter {
   override class var style: Style { .meetingSession }
   override class var prefix: String { "Meeting" }
-  override class var sources: [Style] { [.eventListener, .stageStrategy] }
+  override class var sources: [Style] { [.callAgent, .eventListener, .stageStrategy] }
   override class var modules: Set<String> { ["AmazonChimeSDK"] }
   override class var callHelpers: [LayerHelper] { MeetingCallHelper.files }
-  override class var stageHelpers: [LayerHelper] { [MeetingCallHelper.stageMedia] }
+  override class var stageHelpers: [LayerHelper] { MeetingCallHelper.ofStage }
+  override class var agentHelpers: [LayerHelper] { MeetingCallHelper.ofAgent }
 
   // MARK: Words
 

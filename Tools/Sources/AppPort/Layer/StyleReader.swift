@@ -125,7 +125,10 @@ struct StyleTable {
       for symbol in row.lost[reader.style] ?? [] { lost[symbol] = instead }
       // A row without symbols of the target says what to do instead.
       if row.symbols[target, default: []].isEmpty {
-        for symbol in row.symbols[reader.style] ?? [] where lost[symbol] == nil { lost[symbol] = instead }
+        for symbol in row.symbols[reader.style] ?? [] where lost[symbol] == nil {
+          if let fact = fact(symbol), writer.reports(fact, from: reader.style) { continue }
+          lost[symbol] = instead
+        }
       }
     }
   }

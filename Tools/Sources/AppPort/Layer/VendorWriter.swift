@@ -3,7 +3,7 @@ import KoinePorting
 
 /// Writes a call layer in a vendor's style: with the vendor's words where it has them, and with those of a helper for the rest. The helper
 /// is a call that has the same members in each style: `MeetingCall` in the meeting session style. What a source needs in addition, such as
-/// the stage of `StageCallHelper`, is written once over these members.
+/// the stage of `StageCallHelper` and the users of `AgentCallHelper`, is written once over these members.
 class VendorWriter: LayerWriter {
   /// The vendor's names, by the words of the common layer: those that a value can be, the first of them first.
   class var words: [String: [String]] { [:] }
@@ -13,9 +13,20 @@ class VendorWriter: LayerWriter {
   class var callHelpers: [LayerHelper] { [] }
   /// What the call has in addition for layers read from a stage.
   class var stageHelpers: [LayerHelper] { [] }
+  /// What the call has in addition for layers read from a call agent's app.
+  class var agentHelpers: [LayerHelper] { [] }
 
   final override class func helpers(for reader: any StyleReader.Type) -> [LayerHelper] {
-    callHelpers + (reader.style == .stageStrategy ? StageCallHelper.files(for: self) + stageHelpers : [])
+    switch reader.style {
+    case .stageStrategy: callHelpers + StageCallHelper.files(for: self) + stageHelpers
+    case .callAgent: callHelpers + AgentCallHelper.files(for: self) + agentHelpers
+    default: callHelpers
+    }
+  }
+
+  /// The app's own server tells of rings.
+  final override class func reports(_ fact: Fact, from source: Style) -> Bool {
+    source == .callAgent && (fact == .ring || fact == .ringEnded)
   }
 
   // MARK: Words
@@ -38,7 +49,20 @@ class VendorWriter: LayerWriter {
     "Failure.Code.microphoneDenied": "microphoneDenied",
     "ReceivedMessage": "‹Prefix›Message", "ReceivedMessage.id": "id", "ReceivedMessage.topic": "topic",
     "ReceivedMessage.sender": "senderID", "ReceivedMessage.senderName": "senderName", "ReceivedMessage.text": "text",
-  ]
+  ].merging(agentNames) { $1 }
+
+  /// The names of `AgentCallHelper`.
+  private static let agentNames = [
+    "RoomAgent": "", "CallSetup": ".Setup", "AgentCall": ".Call", "AgentCallState": ".State", "IncomingRing": ".Ring",
+    "RoomParticipant": ".Person", "RoomTrack": ".Stream", "RoomVideo": ".Video", "RoomFrame": ".Frame",
+    "RoomRenderer": ".Renderer", "RoomChannel": ".Channel", "RoomInbox": ".Inbox", "RoomCredential": ".Credential",
+    "AgentFailure": ".Failure", "Machine": ".Machine", "Machine.Device": ".Device", "VideoFormat": ".Format",
+  ].mapValues { "‹Prefix›Agent" + $0 }.merging(
+    [
+      "Machine.cameras": "cameras", "Machine.Device.id": "id", "VideoFormat.framesPerSecond": "framesPerSecond",
+      "Ring.caller": "caller", "Ring.callerName": "callerName",
+    ]
+  ) { $1 }
 
   /// Code that the readers write over the common layer, with common words in quotes: `‹Participant›`.
   private static let codes = [
@@ -52,6 +76,8 @@ class VendorWriter: LayerWriter {
     "VideoFeed(repeatingAfter: .milliseconds(100))": "‹RoomStage›.Feed()",
     "VideoPublishOptions": "‹VideoPublishOptions›",
     "RoomFault": "‹RoomStage›.Fault", "RoomFault.domain": "‹RoomStage›.Fault.domain",
+    "Ring.State": "‹IncomingRing›.State", "SessionEvent": "‹RoomAgent›.Event", "ReceivedMessage": "‹ReceivedMessage›",
+    "RoomVideo": "‹RoomVideo›", "RoomTrack": "‹RoomTrack›",
   ]
 
   /// A text in which words of the common layer, in quotes, are the style's names.
@@ -79,12 +105,32 @@ class VendorWriter: LayerWriter {
   private class func type(of word: String) -> (text: String, share: Share) {
     if let names = words[word] { return (names[0], .written) }
     if let name = ownNames[word] ?? names[word] { return (filled(name), .inHelper) }
+    if word.hasPrefix("(") || word.hasPrefix("[") { return type(of: words(in: word)) }
     // A member that is called as in the common layer: `RoomStream.setMuted`.
-    return (word.split(separator: ".").last.map(String.init) ?? word, word.hasPrefix("Room") ? .inHelper : .written)
+    let isHelpers = word.hasPrefix("Room") || names[word.split(separator: ".").first.map(String.init) ?? ""] != nil
+    return (word.split(separator: ".").last.map(String.init) ?? word, isHelpers ? .inHelper : .written)
+  }
+
+  /// `(added: [RoomTrack], removed: [RoomTrack])`: the words in a list or a tuple, and what is between them.
+  private static func words(in word: String) -> [(text: String, isWord: Bool)] {
+    word.reduce(into: []) { pieces, character in
+      let isWord = character.isLetter || character == "."
+      if pieces.last?.isWord == isWord {
+        pieces[pieces.count - 1].text.append(character)
+      } else {
+        pieces.append((String(character), isWord))
+      }
+    }
+  }
+  private class func type(of pieces: [(text: String, isWord: Bool)]) -> (text: String, share: Share) {
+    let isKnown = { (piece: (text: String, isWord: Bool)) in piece.isWord && hasWord(piece.text) }
+    let text = pieces.map { isKnown($0) ? type(of: $0.text).text : $0.text }.joined()
+    return (text, pieces.contains(where: isKnown) ? .inHelper : .written)
   }
 
   final override class func hasWord(_ word: String) -> Bool {
-    word == "self" || words[word] != nil || ownNames[word] != nil || names[word] != nil
+    word == "self" || word == "String" || word.hasPrefix("UIView.") || words[word] != nil || ownNames[word] != nil
+      || names[word] != nil || word.hasPrefix("(") || word == "added" || word == "removed"
   }
 
   override func name(of word: String) -> (text: String, share: Share) { Self.type(of: word) }
@@ -99,11 +145,13 @@ class VendorWriter: LayerWriter {
     guard word.hasPrefix("EndReason."), let codes = Self.words[word] else { return word }
     return "\(name(of: "EndReason").text).\(codes.joined(separator: ", "))"
   }
-  override var valueTypes: Set<String> { ["VideoPublishOptions"] }
+  override var valueTypes: Set<String> { ["VideoPublishOptions", "VideoFormat", "[VideoFormat]"] }
+  override func failure(of error: String) -> String { "(\(error) as? \(name(of: "AgentFailure").text))" }
   override func expression(of word: String) -> Form? {
     word == "Track.ID.description" ? Form(usesHelper: true) { base, _ in "\(base).id" } : nil
   }
-  override func hasPayload(_ word: String) -> Bool { patterns(of: word).count > 1 }
+  override func hasPayload(_ word: String) -> Bool { word == "RoomTrack.isSent" || patterns(of: word).count > 1 }
+  override func predicate(_ word: String) -> String? { word == "RoomTrack.isSent" ? "isSent" : nil }
   override func isNoValue(_ word: String) -> Bool { hasPayload(word) }
 
   override func isHelper(_ type: Substring) -> Bool { type.hasPrefix(Self.prefix) }
@@ -123,6 +171,7 @@ class VendorWriter: LayerWriter {
 
   override func dispatch(_ model: CallModel, _ reader: any StyleReader.Type, of type: String) -> String {
     if reader.style == .stageStrategy { return stageDispatch(model, of: type) }
+    if reader.style == .callAgent { return agentDispatch(model, of: type) }
     let followed = " where \(followed).contains(person.id)"
     let events: [(pattern: String, values: [String], condition: String, fact: Fact)] = [
       ("phaseChanged", ["phase"], "", .state), ("joined", [], "", .joined), ("left", ["code"], "", .left),
@@ -177,6 +226,43 @@ class VendorWriter: LayerWriter {
     if events.contains(where: \.calls.isEmpty) { lines.append("    default: break") }
     lines += ["    }", "  }"]
     lines += StageReader.decisions(model, self, when: "stage.isConnected", local: "stage.call.localParticipant")
+    return (lines + ["}", ""]).joined(separator: "\n")
+  }
+
+  /// The functions of a layer read from a call agent's app: for what the call reports, and for cameras that come and go.
+  private func agentDispatch(_ model: CallModel, of type: String) -> String {
+    let calls = { (fact: Fact, values: [String]) in self.calls(fact, model, values) }
+    let streams = { (tuple: String) in
+      calls(.streamsChanged, ["person", tuple]) + calls(.streamChanged, ["person", "stream"])
+    }
+    let (muted, added, removed) = (
+      calls(.muted, ["person", "event"]), streams("(added: [stream], removed: [])"),
+      streams("(added: [], removed: [stream])")
+    )
+    let speaker = calls(.speaker, ["call", "event"])
+    let isFollowed = muted.isEmpty && added.isEmpty ? "" : " where \(followed).contains(person.id)"
+    let events: [(pattern: String, values: [String], condition: String, calls: [String])] = [
+      ("stateChanged", [], "", calls(.state, ["call", "event"])),
+      ("microphoneMuted", [], "", calls(.microphoneMuted, ["call", "event"])),
+      ("personJoined", ["person"], "", calls(.participantsChanged, ["call", "(added: [person], removed: [])"])),
+      ("personLeft", ["person"], "", calls(.participantsChanged, ["call", "(added: [], removed: [person])"])),
+      ("muted", ["person"], isFollowed, muted), ("streamAdded", ["stream", "person"], isFollowed, added),
+      ("streamRemoved", ["stream", "person"], isFollowed, removed),
+      ("speakerChanged", [], speaker.isEmpty ? "" : " where \(features).contains(\"dominantSpeakers\")", speaker),
+    ]
+    var lines = [
+      "extension \(type) {", "  /// Calls the functions above for what the call reports.",
+      Self.filled("  private func \(handleName)(_ event: ‹RoomAgent›.Event, in call: ‹AgentCall›) {"),
+      "    switch event {",
+    ]
+    for (pattern, values, condition, calls) in events { lines += when(pattern, values, condition, calls) }
+    lines += ["    default: break", "    }", "  }"]
+    let cameras = calls(.camerasChanged, ["machine", "change"])
+    if !cameras.isEmpty {
+      let change = "(added: [‹Machine.Device›], removed: [‹Machine.Device›])"
+      lines += ["", Self.filled("  private func \(handleName)(_ change: \(change), of machine: ‹Machine›) {")]
+      lines += cameras.map { "    " + $0 } + ["  }"]
+    }
     return (lines + ["}", ""]).joined(separator: "\n")
   }
 

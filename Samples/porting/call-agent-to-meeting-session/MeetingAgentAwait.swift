@@ -1,0 +1,70 @@
+// What layers read from the call agent style need to wait with `await` (`koine port --to meeting-session`): the same for every app.
+import AmazonChimeSDK
+import Foundation
+
+/// What a completion handler gets.
+private func value<Value: Sendable>(
+  isolation: isolated (any Actor)? = #isolation, _ begin: (@escaping (Value?, (any Error)?) -> Void) -> Void
+) async throws -> Value {
+  try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
+    begin { value, error in
+      continuation.resume(with: value.map { .success($0) } ?? .failure(error ?? MeetingAgent.Failure.ended))
+    }
+  }
+}
+private func done(
+  isolation: isolated (any Actor)? = #isolation, _ begin: (@escaping MeetingAgent.Done) -> Void
+) async throws {
+  let _: Bool = try await value { completion in begin { completion($0 == nil ? true : nil, $0) } }
+}
+
+extension MeetingAgent {
+  func register(
+    credential: Credential, setup: Setup?, isolation: isolated (any Actor)? = #isolation
+  ) async throws -> MeetingAgent {
+    try await value { register(credential: credential, setup: setup, completion: $0) }
+  }
+  func machine(isolation: isolated (any Actor)? = #isolation) async throws -> Machine {
+    try await value { machine(completion: $0) }
+  }
+  func start(
+    room: String? = nil, callees: [String] = [], setup: Setup?, isolation: isolated (any Actor)? = #isolation
+  ) async throws -> Call {
+    try await value { start(room: room, callees: callees, setup: setup, completion: $0) }
+  }
+}
+
+extension MeetingAgent.Ring {
+  func accept(
+    setup: MeetingAgent.Setup?, isolation: isolated (any Actor)? = #isolation
+  ) async throws -> MeetingAgent.Call {
+    try await value { accept(setup: setup, completion: $0) }
+  }
+  func decline(isolation: isolated (any Actor)? = #isolation) async throws {
+    try await done { decline(completion: $0) }
+  }
+}
+
+extension MeetingAgent.Call {
+  func hangUp(isolation: isolated (any Actor)? = #isolation) async throws {
+    try await done { hangUp(completion: $0) }
+  }
+  func setMuted(_ isMuted: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await done { setMuted(isMuted, completion: $0) }
+  }
+  func start(_ video: MeetingAgent.Video, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await done { start(video, completion: $0) }
+  }
+  func stop(_ video: MeetingAgent.Video, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await done { stop(video, completion: $0) }
+  }
+}
+
+extension MeetingAgent.Video {
+  func choose(camera: MeetingAgent.Device, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await done { choose(camera: camera, completion: $0) }
+  }
+  func send(_ frame: MeetingAgent.Frame, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await done { send(frame, completion: $0) }
+  }
+}
