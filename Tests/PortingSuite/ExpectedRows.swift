@@ -3,7 +3,7 @@ import KoineTesting
 /// The documented differences between the reference apps and their ports to other vendors' styles. A port to the common layer has none.
 enum ExpectedRows {
   /// Of all pairs: at most 25.
-  static let all = meetingOfListener + meetingOfStage
+  static let all = meetingOfAgent + meetingOfListener + meetingOfStage
 
   private static let faults = "Docs/adopt.md, What goes wrong"
   private static let mutes = "Docs/porting.md, know which participants are muted"

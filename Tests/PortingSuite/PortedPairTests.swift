@@ -1,0 +1,67 @@
+import Foundation
+import KoineTestSupport
+import KoineTesting
+import Testing
+
+/// A reference app, and its layer in another vendor's style that `koine port` has written (Samples/porting).
+struct PortedPair: Sendable, CustomTestStringConvertible {
+  let app: ReferenceApp
+  let target: ReferenceApp
+  /// The scenarios of each run of the tests. The rest takes too long for them.
+  let brief: [String]
+  /// All documented differences.
+  let rows: [ExpectedDifference]
+  let makeLayer: @MainActor @Sendable (PortingContext) throws -> any CallLayer
+
+  var name: String { "\(app.rawValue) → \(target.rawValue)" }
+  var testDescription: String { name }
+
+  private static let all = [
+    PortedPair(
+      app: .callAgent, target: .meetingSession, brief: ["people", "mute", "share", "messages", "removed"],
+      rows: ExpectedRows.meetingOfAgent, makeLayer: { try MeetingOfAgentLayer(in: $0) }),
+    PortedPair(
+      app: .eventListener, target: .meetingSession, brief: ["people", "mute", "share", "messages", "removed"],
+      rows: ExpectedRows.meetingOfListener, makeLayer: { try MeetingOfListenerLayer(in: $0) }),
+    PortedPair(
+      app: .stageStrategy, target: .meetingSession, brief: ["people", "mute", "removed", "camera"],
+      rows: ExpectedRows.meetingOfStage, makeLayer: { try MeetingOfStageLayer(in: $0) }),
+  ]
+  /// Those that can be played: an app in the call agent style awaits on queues that a room has to follow.
+  static let playable = all.filter { roomsFollowQueues || $0.app != .callAgent }
+}
+
+@MainActor @Suite struct PortedPairTests {
+  private func compare(
+    _ pair: PortedPair, in scenarios: [PortingScenario], seeds: [UInt64]
+  ) async throws -> PortingReport {
+    let suite = PortingSuite<any CallLayer>(
+      pair: pair.name, old: { try pair.app.makeLayer(in: $0) }, new: pair.makeLayer,
+      facts: { layer in
+        var facts = layer.facts
+        facts.activeSpeaker = nil  // each vendor marks another one of several that speak at once, by its own measure
+        return facts
+      }, view: { $0.view }, actions: pair.app.actions, expected: try ExpectedDifferences(pair.rows))
+    return await suite.run(scenarios, seeds: seeds)
+  }
+
+  @Test(arguments: PortedPair.playable.flatMap { pair in pair.brief.map { (pair, $0) } })
+  func portShowsTheSame(_ pair: PortedPair, _ scenario: String) async throws {
+    let scenario = try #require(PortingScenario.all.first { $0.id == scenario })
+    let report = try await compare(pair, in: [scenario], seeds: [1])
+    #expect(!report.runs.isEmpty)
+    #expect(report.differences.isEmpty, "\(report.text())")
+    #expect(report.notPlayed == [])
+  }
+
+  @Test(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports"), arguments: PortedPair.playable)
+  func portShowsTheSameInAllScenarios(_ pair: PortedPair) async throws {
+    let report = try await compare(pair, in: PortingScenario.all, seeds: [1, 2, 3])
+    if let folder = ProcessInfo.processInfo.environment["KOINE_PORTING_REPORTS"] {
+      let file = "\(folder)/\(pair.app.rawValue)-\(pair.target.rawValue).html"
+      try Data(report.html().utf8).write(to: URL(fileURLWithPath: file))
+    }
+    #expect(report.isEqual, "\(report.text())")
+    #expect(report.notPlayed == (pair.app == .stageStrategy ? ["share", "messages"] : []))
+  }
+}
