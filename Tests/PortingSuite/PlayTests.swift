@@ -50,6 +50,8 @@ import Testing
     #expect(report.differences.map(\.fact) == ["the scenario"])
     #expect(report.differences.first?.new.contains("JoinRefused") == true)
     #expect(!report.isEqual)
+    #expect("\(report)" == "\(report.pair): runs: 1, differences: 1, rows that no run uses: 0")
+    #expect(Mirror(reflecting: report).children.isEmpty)  // what a failed expectation prints
   }
 
   @Test func scenariosWithoutTheAppsActionsAreListedAndNothingPlayedIsNoProof() async throws {

@@ -9,17 +9,18 @@ class RoomCall: @unchecked Sendable {  // used on the main queue only, where the
   let session: Session?
   var handler: ((SessionEvent, RoomCall) -> Void)?
   private(set) var hasEntered = false
-  private var wanted: Set<Track.Kind>, streams: [Track.Kind: LocalStream] = [:]
-  private var messages: [ReceivedMessage] = []
+  private var wanted: Set<Track.Kind>, streams: [Track.Kind: LocalStream] = [:], messages: [ReceivedMessage] = []
 
   init(
     room: String, credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
     isCameraOn: Bool = true, reconnectTimeout: Duration = .seconds(60), in world: World? = nil
   ) {
-    let id = participantID.isEmpty ? UUID().uuidString.lowercased() : participantID
+    let known = participantID.isEmpty ? nil : participantID
+    let world = world ?? (try? Backends.world(room: room, participant: known))
+    let id = known ?? world?.participantID ?? UUID().uuidString.lowercased()
     var request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
     request.reconnectTimeout = reconnectTimeout
-    session = (world ?? (try? Backends.world(room: room, participant: id))).map { Session(request, in: $0) }
+    session = world.map { Session(request, in: $0) }
     wanted = Set((isMicrophoneOn ? [Track.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
   }
 

@@ -67,3 +67,13 @@ public struct PortingReport: Codable, Sendable {
   /// Whether scenarios were played, no unexpected difference was found, and every row was used.
   public var isEqual: Bool { !runs.isEmpty && differences.isEmpty && unusedRows.isEmpty }
 }
+
+extension PortingReport: CustomStringConvertible, CustomReflectable {
+  /// The counts in one line; `text()` has the differences.
+  public var description: String {
+    "\(pair): runs: \(runs.count), differences: \(differences.count), rows that no run uses: \(unusedRows.count)"
+  }
+
+  /// Has no parts: a failed expectation would print both stories of each run.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -255,7 +255,7 @@ public struct Seam: Sendable {
   public func typecheck(beside module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent(
       "\(protocolName)-\(UUID().uuidString).swift")
-    do { try source.write(to: file, atomically: true, encoding: .utf8) } catch {
+    do { try source.write(to: file, atomically: false, encoding: .utf8) } catch {
       throw FactsFailure("'\(file.path)' cannot be written: \(error.localizedDescription)")
     }
     defer { try? FileManager.default.removeItem(at: file) }

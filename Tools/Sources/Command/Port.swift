@@ -25,7 +25,8 @@ struct LayerCommand: ParsableCommand {
       The new file has the app's statements byte for byte, but for what is rewritten, and the app's own declarations that see the \
       vendor's types, under new names. What the target has no counterpart for is in a second file, which is the same for every app. A \
       statement that the command cannot port stays as a comment under #warning("PORT 3: …"). No other file changes. The command \
-      compiles the new files beside the app before it writes them.
+      compiles the new files beside the app before it writes them. It does not read files that it has written before, and those of \
+      the same layer give way to the new ones.
 
       With --plan it writes no Swift file but says what it would do: which vendor types other code sees, what it ports without a question, \
       what it asks (at most 10 questions, each with a default and its cost), and what the style has no word for. --output FILE.html makes \
@@ -123,7 +124,7 @@ struct LayerCommand: ParsableCommand {
       try writeList(of: layer)
       if let switches, outcome.succeeded {
         let switched = try StatementSwitches(of: layer, build.app, beside: try command(layer.module))
-        try switched.json.write(toFile: switches, atomically: true, encoding: .utf8)
+        try switched.json.write(toFile: switches, atomically: false, encoding: .utf8)
         return print(switched.source, terminator: "")
       }
       if let output, outcome.succeeded { try write(layer, to: output) }
@@ -154,7 +155,7 @@ struct LayerCommand: ParsableCommand {
 
   private func writeList(of layer: CallLayer) throws {
     let lines = layer.outcomes.map { "\($0.place)\t\($0.symbol)\t\($0.share)\n" }
-    if let list { try lines.joined().write(toFile: list, atomically: true, encoding: .utf8) }
+    if let list { try lines.joined().write(toFile: list, atomically: false, encoding: .utf8) }
   }
 
   func validate() throws {
@@ -169,7 +170,7 @@ struct LayerCommand: ParsableCommand {
     for (path, text) in layer.changedFiles { try text.write(toFile: path, atomically: true, encoding: .utf8) }
     let folder = URL(fileURLWithPath: layer.classPath).deletingLastPathComponent()
     for helper in layer.helpers {
-      try helper.source.write(to: folder.appendingPathComponent(helper.fileName), atomically: true, encoding: .utf8)
+      try helper.source.write(to: folder.appendingPathComponent(helper.fileName), atomically: false, encoding: .utf8)
     }
   }
 
@@ -177,14 +178,14 @@ struct LayerCommand: ParsableCommand {
   private func write(_ plan: PortPlan, _ answered: PortAnswers?) throws {
     if let output {
       let text = output.hasSuffix(".html") ? plan.html : plan.text + "\n"
-      try text.write(toFile: output, atomically: true, encoding: .utf8)
+      try text.write(toFile: output, atomically: false, encoding: .utf8)
       print("The plan is in \(output).")
     } else {
       print(plan.text)
     }
     guard let answers else { return }
     let all = plan.answers(answered ?? PortAnswers(type: type, to: to))
-    try all.json.write(toFile: answers, atomically: true, encoding: .utf8)
+    try all.json.write(toFile: answers, atomically: false, encoding: .utf8)
     print(
       "The answers are in \(answers): \(plan.questions.count { $0.isAnswered }) of \(plan.questions.count) given before."
     )
@@ -196,7 +197,7 @@ struct LayerCommand: ParsableCommand {
     // A file that stays as it is keeps its date: builds and the index go by it.
     for (text, file) in helpers + [(layer.source, URL(fileURLWithPath: output))]
     where (try? String(contentsOf: file, encoding: .utf8)) != text {
-      try text.write(to: file, atomically: true, encoding: .utf8)
+      try text.write(to: file, atomically: false, encoding: .utf8)
     }
   }
 }
@@ -242,7 +243,7 @@ struct SeamCommand: ParsableCommand {
         try TreeDump(try command(module), toolchain: toolchain)
       }
       outcome = try seam.typecheck(beside: try command(seam.module))
-      if let output, outcome.succeeded { try seam.source.write(toFile: output, atomically: true, encoding: .utf8) }
+      if let output, outcome.succeeded { try seam.source.write(toFile: output, atomically: false, encoding: .utf8) }
     } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine port seam: \(error)\n".utf8))
       throw ExitCode(66)

@@ -118,6 +118,12 @@ public struct CompileCommand: Sendable {
 
     init(succeeded: Bool, output: Data) { (self.succeeded, self.output) = (succeeded, output) }
 
+    /// The same without a folder that is gone by now before the names of files.
+    public func without(folder: String) -> Outcome {
+      let text = String(decoding: output, as: UTF8.self).replacing(folder + "/", with: "")
+      return Outcome(succeeded: succeeded, output: text)
+    }
+
     /// The lines with errors.
     public var errors: [String] {
       String(decoding: output, as: UTF8.self).split(separator: "\n").filter { $0.contains(": error: ") }.map(

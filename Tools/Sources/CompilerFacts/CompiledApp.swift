@@ -16,7 +16,7 @@ public struct CompiledApp: Sendable {
     public var explanation: String {
       switch self {
       case .compiled: "compiled"
-      case .notBuilt: "not part of the build"
+      case .notBuilt: "not part of the build; build again if the file is new"
       case .changed: "edited after the build"
       case .failed: "does not compile: the last build has no object file of it"
       }
@@ -36,7 +36,7 @@ public struct CompiledApp: Sendable {
     public let occurrences: [IndexOccurrence]
   }
 
-  public let files: [File]
+  public private(set) var files: [File]
   /// Declarations of the app's modules, and of those other modules that were asked for.
   public let declarations: Declarations
 
@@ -75,6 +75,13 @@ public struct CompiledApp: Sendable {
 
   /// All modules that the store has units of.
   public let builtModules: Set<String>
+
+  /// The app without some files. Their declarations stay known.
+  public func leavingOut(_ isLeftOut: (File) -> Bool) -> CompiledApp {
+    var app = self
+    app.files.removeAll(where: isLeftOut)
+    return app
+  }
 
   public func file(_ path: String) -> File? { files.first { $0.path == path } }
 

@@ -111,6 +111,53 @@ import Testing
     #expect(layer.warnings == [])
   }
 
+  @Test func changesOfStateAreNoCaseOfTheirOwnIfTheAppHandlesNone() throws {
+    let layer = try layer(
+      """
+      final class Model: MeetingEventListener {
+        var meeting: Meeting?
+        var names: [String] = []
+        func onParticipantJoined(_ participant: Participant) { names.append(participant.displayName) }
+        func observe() { meeting?.addEventListener(self) }
+      }
+      """)
+    #expect(layer.source.contains("case .participantJoined(let participant):"))
+    #expect(!layer.source.contains("case .stateChanged"))
+  }
+
+  private static let model = "final class Model { var meeting: Meeting?; func leave() { meeting?.leave() } }"
+
+  @Test func filesOfAnEarlierPortAreNotReadAndGiveWay() throws {
+    let earlier = """
+      // Written by `koine port` from Model: the app's calls in the words of the common layer.
+      final class KoineModel { let model = Model() }
+      final class RoomCall {}
+      """
+    let layer = try layer(Self.model, earlier)
+    #expect(layer.typeName == "KoineModel")
+    #expect(!layer.source.contains("let model"))
+    #expect(throws: FactsFailure.self) { try self.layer(Self.model, "final class KoineModel {}") }
+  }
+
+  @Test func styleIsThatOfTheCallClassNotOfMostFiles() throws {
+    let other = "import OtherSDK\nfinal class Other { let a = Call(), b = Call(), c = Call(), d = Call() }"
+    try #require(
+      try compilation.compile("AzureCommunicationCalling", ["Other.swift": "public class Call { public init() {} }"]))
+    let layer = try layer(Self.model, other.replacing("OtherSDK", with: "AzureCommunicationCalling"))
+    #expect(layer.source.contains("meeting?.session?.leave {}"))
+  }
+
+  @Test func reportNamesWhatOtherCodeHasToSet() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var meeting: Meeting?
+        func join(_ room: String) { meeting = VideoSDK.initMeeting(meetingId: room) }
+      }
+      """)
+    #expect(layer.report.contains("To be set before the app makes the call: credential: String?"))
+  }
+
   @Test func localNamesLikeTheVendorsAreNotTouched() throws {
     let layer = try layer(
       """

@@ -213,7 +213,7 @@ import Testing
     #expect(source.contains("func shouldPublish(_ stage: MeetingStage, shouldPublishParticipant"))
     #expect(source.contains("private func handle(_ report: MeetingStage.Report, in stage: MeetingStage) {"))
     #expect(layer.warnings == [])
-    #expect(layer.helpers.count == 6)
+    #expect(layer.helpers.count == 7)
     for helper in layer.helpers {
       #expect(helper.source.split(separator: "\n", omittingEmptySubsequences: false).count <= 121, "\(helper.fileName)")
     }

@@ -14,6 +14,8 @@ public struct CallLayer: Sendable {
   public let typeName: String
   public let module: String
   private let isForTests: Bool
+  /// Files of the app that an earlier port has written, and that the new files replace.
+  private let replaced: Set<String>
   /// The app's declarations by their lines in the new file, the largest first.
   private let declarations: [(place: CodeLocation, lines: ClosedRange<Int>)]
   /// What came of the call sites, as text.
@@ -46,9 +48,11 @@ public struct CallLayer: Sendable {
     isInPlace: Bool = false, answers: PortAnswers? = nil,
     without refusals: [LayerRefusal] = [], facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) {
+    let written = PortedFiles(in: app, but: type)
+    let app = app.leavingOut(written.contains)
     let callClass = try CallClass(named: type, in: app, facts: facts)
     let sites = VendorSites(app)
-    let style = try Self.style(of: sites, in: app)
+    let style = try Self.style(of: sites, callClass)
     let writer = try LayerWriters.writer(of: target, from: style)
     let reader = try LayerReader(callClass, from: style, to: writer)
     let layer = LayerDeclarations(callClass) { reader.vendorSymbol($0) != nil }
@@ -56,7 +60,7 @@ public struct CallLayer: Sendable {
     let answers = answers ?? PortAnswers(type: type, to: target)
     let chosen = try answers.prefix()
     let prefix = isInPlace ? "" : prefix ?? chosen
-    try Self.checkNames(layer, callClass, prefix: prefix, helpers)
+    replaced = try Self.checkNames(layer, callClass, prefix: prefix, helpers, written)
     let context = LayerContext(
       callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests,
       isInPlace: isInPlace)
@@ -111,24 +115,28 @@ public struct CallLayer: Sendable {
     plan = PortPlan(
       context, outcomes, meanings: meanings, answers: answers, prefix: prefix, newName: typeName, to: target,
       files: [(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) })
-    report = Self.report(callClass, layer, typeName, sites.sites.count, counts, warnings)
+    report = Self.report(
+      callClass, layer, typeName, sites.sites.count, counts, warnings, toSet: context.writer.toSet)
   }
 
   /// Each round leaves at least one more declaration as a comment; so many rounds end all chains that apps have.
   private static let roundLimit = 64
 
-  private static func style(of sites: VendorSites, in app: CompiledApp) throws(FactsFailure) -> Style {
+  /// The style of most sites beside the call class, or in all files if its own has none.
+  private static func style(of sites: VendorSites, _ callClass: CallClass) throws(FactsFailure) -> Style {
     if let file = sites.uncompiled.first { throw FactsFailure("\(file.path): \(file.state.explanation)") }
-    let counts = Dictionary(grouping: sites.sites, by: \.style).mapValues(\.count)
+    let own = sites.sites.filter { $0.location.file == callClass.type.location.file }
+    let counts = Dictionary(grouping: own.isEmpty ? sites.sites : own, by: \.style).mapValues(\.count)
     guard let most = counts.max(by: { ($0.value, $1.key.rawValue) < ($1.value, $0.key.rawValue) }) else {
       throw FactsFailure("the app uses no symbol of a vendor's module")
     }
     return most.key
   }
 
+  /// - Returns: paths of files that the command has written before, and that the new ones replace.
   private static func checkNames(
-    _ layer: LayerDeclarations, _ callClass: CallClass, prefix: String, _ helpers: [LayerHelper]
-  ) throws(FactsFailure) {
+    _ layer: LayerDeclarations, _ callClass: CallClass, prefix: String, _ helpers: [LayerHelper], _ written: PortedFiles
+  ) throws(FactsFailure) -> Set<String> {
     let declarations = callClass.app.declarations
     guard declarations.owners(of: callClass.type.symbol.usr).isEmpty else {
       throw FactsFailure(
@@ -140,11 +148,16 @@ public struct CallLayer: Sendable {
       throw FactsFailure("the helper has a type '\(name)': choose another beginning of the new names")
     }
     // In place, the app's names stay.
+    var replaced = written.files(named: helpers.map(\.fileName))
     for name in (prefix.isEmpty ? [] : names) + taken {
-      if let other = declarations.types(named: name).first(where: { $0.module == callClass.type.module }) {
-        throw FactsFailure("the app has a type '\(name)' (\(other.location)), which the new layer needs")
+      for other in declarations.types(named: name) where other.module == callClass.type.module {
+        guard let path = written.path(of: other.location.file) else {
+          throw FactsFailure("the app has a type '\(name)' (\(other.location)), which the new layer needs")
+        }
+        replaced.insert(path)
       }
     }
+    return replaced
   }
 
   /// The module of the views, as identifiers of its declarations have it.
@@ -187,7 +200,7 @@ public struct CallLayer: Sendable {
 
   private static func report(
     _ callClass: CallClass, _ layer: LayerDeclarations, _ name: String, _ total: Int,
-    _ counts: [(share: String, count: Int)], _ warnings: [String]
+    _ counts: [(share: String, count: Int)], _ warnings: [String], toSet: [String]
   ) -> String {
     let shares = percentages(counts.map(\.count))
     var lines = [
@@ -196,6 +209,9 @@ public struct CallLayer: Sendable {
       "The new file has \(layer.items.count) declarations of the app's: those that use the vendor's symbols, and those that see them.",
     ]
     if let seam = layer.seam { lines.append("Both layers are behind the protocol \(seam).") }
+    if !toSet.isEmpty {
+      lines.append("To be set before the app makes the call: " + toSet.joined(separator: ", "))
+    }
     if !warnings.isEmpty { lines += ["", "To be written by hand (\(warnings.count))"] + warnings.map { "  " + $0 } }
     return lines.joined(separator: "\n")
   }
@@ -261,7 +277,7 @@ public struct CallLayer: Sendable {
   public func refusals(of outcome: CompileCommand.Outcome) -> [LayerRefusal] {
     let refusals = outcome.errors.compactMap { error -> LayerRefusal? in
       let parts = error.split(separator: ":", maxSplits: 4).map(String.init)
-      guard parts.count == 5, parts[0].hasSuffix("/\(typeName).swift"), let line = Int(parts[1]),
+      guard parts.count == 5, parts[0].split(separator: "/").last == "\(typeName).swift", let line = Int(parts[1]),
         let declaration = declarations.last(where: { $0.lines.contains(line) })
       else { return nil }
       return LayerRefusal(place: declaration.place, reason: parts[4].trimmingCharacters(in: .whitespaces))
@@ -300,12 +316,12 @@ public struct CallLayer: Sendable {
     let files = texts.map { (folder.appendingPathComponent($0), $1) }
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      for (file, text) in files { try text.write(to: file, atomically: true, encoding: .utf8) }
+      for (file, text) in files { try text.write(to: file, atomically: false, encoding: .utf8) }
     } catch { throw FactsFailure("'\(folder.path)' cannot be written: \(error.localizedDescription)") }
     let paths = files.map(\.0.path)
+    let kept = module.files.filter { !replaced.contains(PortedFiles.resolved($0)) }
     return try
-      (isForTests
-      ? module.with(files: paths, module: module.module + "Tests") : module.with(files: module.files + paths))
-      .typecheck()
+      (isForTests ? module.with(files: paths, module: module.module + "Tests") : module.with(files: kept + paths))
+      .typecheck().without(folder: folder.path)
   }
 }

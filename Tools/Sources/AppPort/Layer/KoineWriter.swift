@@ -145,25 +145,25 @@ final class KoineWriter: LayerWriter {
       "  private func \(handleName)(_ event: SessionEvent, in call: RoomCall) {", "    switch event {",
     ]
     let add = { (indent: Int, found: [String]) in lines += found.map { String(repeating: " ", count: indent) + $0 } }
-    add(4, ["case .stateChanged(let state):"])
     let failures = [
       ("refused(let failure)) where failure.code != .denied", calls(.failure, model, "failure.code")),
       ("duplicate)", calls(.failure, model, ".duplicate")), ("expired)", calls(.failure, model, ".unauthorized")),
       ("lost)", calls(.connectionLost, model, "\"the connection to the room was lost\"")),
     ].filter { !$0.1.isEmpty }
+    var changes: [String] = []
     if !failures.isEmpty {
-      add(6, ["switch state {"])
-      for (pattern, calls) in failures { add(6, ["case .ended(.\(pattern): \(calls.joined(separator: "; "))"]) }
-      add(6, ["default: break", "}"])
+      changes.append("switch state {")
+      for (pattern, calls) in failures { changes.append("case .ended(.\(pattern): \(calls.joined(separator: "; "))") }
+      changes += ["default: break", "}"]
     }
-    add(6, calls(.state, model, "state"))
-    add(6, calls(.joined, model).map { "if state == .connected, !call.hasEntered { \($0) }" })
-    add(
-      6,
-      calls(.left, model, "reason").map { left in
-        let pattern = left.contains("reason") ? ".ended(let reason)" : ".ended"
-        return "if case \(pattern) = state, call.hasEntered { \(left) }"
-      })
+    changes += calls(.state, model, "state")
+    changes += calls(.joined, model).map { "if state == .connected, !call.hasEntered { \($0) }" }
+    changes += calls(.left, model, "reason").map { left in
+      let pattern = left.contains("reason") ? ".ended(let reason)" : ".ended"
+      return "if case \(pattern) = state, call.hasEntered { \(left) }"
+    }
+    if !changes.isEmpty { add(4, ["case .stateChanged(let state):"]) }
+    add(6, changes)
     let join = calls(.participantJoined, model, participant)
     if !join.isEmpty { add(4, ["case .participantJoined(let participant):"]) }
     add(6, join)

@@ -238,14 +238,22 @@ class LayerWriter {
   /// Stands where the properties are to come that the call class gets in addition.
   let placeOfMembers = "\u{1}members\u{1}"
 
+  private func isForOthers(_ property: Property) -> Bool {
+    property == .placement || property == .credential && !setsCredential
+  }
+
+  /// The properties that other code has to set before the app joins, once all else is rendered.
+  var toSet: [String] {
+    Property.allCases.filter { used.contains($0) && isForOthers($0) }.map { "\(free($0.rawValue)): \($0.type)" }
+  }
+
   /// The properties that the call class gets in addition, once all else is rendered.
   var members: String {
     let properties = Property.allCases.filter(used.contains)
     if properties.isEmpty { return "" }
     // If no code of the class sets the credential, other code has to.
     let lines = properties.map { property in
-      let isForOthers = property == .placement || property == .credential && !setsCredential
-      let access = isForOthers ? "" : "private "
+      let access = isForOthers(property) ? "" : "private "
       return "  \(access)var \(free(property.rawValue)): \(property.type)\n"
     }
     return "\n\n  // MARK: For the session\n\n" + lines.joined().dropLast()
