@@ -51,7 +51,6 @@ class RoomCall: @unchecked Sendable {  // used on the main queue only, where the
     }
   }
   func messages(topic: String) -> [ReceivedMessage] { messages.filter { $0.topic == topic } }
-
   /// Turns a stream of the user's on or off. A microphone stays, muted; other streams come and go.
   func setStream(kind: Track.Kind, isOn: Bool) {
     if isOn { wanted.insert(kind) } else { wanted.remove(kind) }

@@ -65,7 +65,6 @@ enum KoineHelper {
         }
       }
       func messages(topic: String) -> [ReceivedMessage] { messages.filter { $0.topic == topic } }
-
       /// Turns a stream of the user's on or off. A microphone stays, muted; other streams come and go.
       func setStream(kind: Track.Kind, isOn: Bool) {
         if isOn { wanted.insert(kind) } else { wanted.remove(kind) }
