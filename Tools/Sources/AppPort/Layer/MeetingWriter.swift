@@ -30,6 +30,9 @@ final class MeetingWriter: VendorWriter {
     ],
   ]
 
+  /// Only code of this package sees the session behind a call.
+  override class var ownNames: [String: String] { ["AgentCall.session": "session.session.session"] }
+
   override func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
     case "LeaveReason": "description"
