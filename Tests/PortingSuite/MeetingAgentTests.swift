@@ -212,6 +212,27 @@ import UIKit
     await room.until("the camera is gone") { lost == [device.name] }
   }
 
+  @Test(.room(as: "Ana")) func videosThatAreStartedBeforeTheCallIsEnteredAreSent() async throws {
+    let room = TestRoom.current
+    let agent = try await agent(in: room)
+    let bea = try await room.join("Bea")
+    let setup = MeetingAgent.Setup()
+    setup.videos = [MeetingAgent.Video(camera: try #require(MeetingAgent.Machine().cameras.first))]
+    let screen = MeetingAgent.Video(formats: [MeetingAgent.Format(width: 320, height: 180)])
+    var (call, failures): (MeetingAgent.Call?, [(any Error)?]) = (nil, [])
+    agent.start(room: room.id, setup: setup) { made, _ in
+      call = made
+      made?.start(screen) { failures.append($0) }
+    }
+    await room.until("both are sent") { sends(.camera, bea) && sends(.screen, bea) }
+    await room.until("the app is told") { failures.count == 1 }
+    #expect(failures.allSatisfy { $0 == nil })
+    #expect(screen.isSent)
+    call?.hangUp { _ in }
+    await room.until("Ana has left") { bea.others.isEmpty }
+    #expect(!screen.isSent)
+  }
+
   @Test(.room(as: "Ana")) func deniedDevicesAreErrors() async throws {
     let room = TestRoom.current
     let agent = try await agent(in: room)

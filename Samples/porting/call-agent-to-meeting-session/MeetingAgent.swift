@@ -82,8 +82,10 @@ extension MeetingAgent {
     }
     func accept(setup: Setup?, completion: @escaping (Call?, (any Error)?) -> Void) {
       guard state == .ringing, let agent else { return onMain { completion(nil, Failure.ended) } }
-      end(.accepted)
-      agent.start(answering: self, setup: setup, completion: completion)
+      agent.start(answering: self, setup: setup) { [self] call, error in
+        if call != nil { end(.accepted) }
+        completion(call, error)
+      }
     }
     func decline(completion: @escaping Done) {
       let isRinging = state == .ringing

@@ -77,8 +77,8 @@ extension MeetingAgent.Call {
       let isNew = isMuted == isSent
       isMuted = !isSent
       if isNew { report(.microphoneMuted) }
-    } else if let video = videos.first(where: { $0.isCamera == (kind == .camera) }) {
-      if isSent { video.started() } else { video.ended() }
+    } else if isSent {
+      videos.first { $0.isCamera == (kind == .camera) }?.started()
     }
   }
   private func stream(_ kind: MeetingStream.Kind, of person: Person) -> MeetingAgent.Stream {

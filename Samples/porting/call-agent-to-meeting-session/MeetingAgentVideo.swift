@@ -77,7 +77,6 @@ extension MeetingAgent {
       source.start(in: call) { [weak self] failure in self?.stop(failure) }
     }
     func started() { change(true, nil) }
-    func ended() { if isSent { stop() } }
     func stop(_ error: (any Error)? = nil) {
       source.stop()
       change(false, error)

@@ -95,8 +95,10 @@ enum AgentCallHelper {
         }
         func accept(setup: Setup?, completion: @escaping (Call?, (any Error)?) -> Void) {
           guard state == .ringing, let agent else { return onMain { completion(nil, Failure.ended) } }
-          end(.accepted)
-          agent.start(answering: self, setup: setup, completion: completion)
+          agent.start(answering: self, setup: setup) { [self] call, error in
+            if call != nil { end(.accepted) }
+            completion(call, error)
+          }
         }
         func decline(completion: @escaping Done) {
           let isRinging = state == .ringing
@@ -313,8 +315,8 @@ enum AgentCallHelper {
           let isNew = isMuted == isSent
           isMuted = !isSent
           if isNew { report(.microphoneMuted) }
-        } else if let video = videos.first(where: { $0.isCamera == (kind == .camera) }) {
-          if isSent { video.started() } else { video.ended() }
+        } else if isSent {
+          videos.first { $0.isCamera == (kind == .camera) }?.started()
         }
       }
       private func stream(_ kind: ‹Track.Kind›, of person: Person) -> ‹RoomAgent›.Stream {
@@ -410,7 +412,6 @@ enum AgentCallHelper {
           source.start(in: call) { [weak self] failure in self?.stop(failure) }
         }
         func started() { change(true, nil) }
-        func ended() { if isSent { stop() } }
         func stop(_ error: (any Error)? = nil) {
           source.stop()
           change(false, error)

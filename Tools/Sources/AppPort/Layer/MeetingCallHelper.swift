@@ -259,7 +259,9 @@ enum MeetingCallHelper {
       func audioSessionDidStart(reconnecting: Bool) {
         if wanted.contains(.microphone), !hasEntered { set(.microphone, of: localParticipant.id, isSent: true) }
         report(.phaseChanged(.connected))
-        if !hasEntered { (hasEntered, _) = (true, report(.joined)) }
+        if hasEntered { return }
+        hasEntered = true
+        report(.joined)
       }
       func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) { end(sessionStatus.statusCode) }
       func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) { update(sources, areSent: true) }
