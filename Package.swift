@@ -540,7 +540,7 @@ let package = Package(
       of: [
         "KoineTesting", "Koine", "KoineBackends", "KoineTokens", "CallAgentApp", "StageStrategyApp",
         "MeetingSessionApp", "EventListenerApp", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK",
-        "VideoSDKRTC", "UIKit", "AVFoundation", "Combine", "CoreMedia", "CoreVideo", "KoineTestSupport",
+        "VideoSDKRTC", "UIKit", "AVFoundation", "Combine", "CoreMedia", "CoreVideo", "ReplayKit", "KoineTestSupport",
       ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",

@@ -54,4 +54,18 @@ enum ExpectedRows {
       pair: meetingOfAgentPair, fact: fact, step: step, comparison: .settled, old: old, new: new, reason: reason,
       source: faults)
   }
+
+  static let stageOfListenerPair = "event-listener → stage-strategy"
+
+  /// The documented differences between the reference app of the event listener style and its port to the stage strategy style.
+  static let stageOfListener = [
+    ExpectedDifference(
+      pair: stageOfListenerPair, fact: "phase", step: "the app leaves", comparison: .between,
+      old: "inCall → leaving → ended", new: "inCall → ended",
+      reason: "A stage reports the end before leave() returns: there is no time in which the app is leaving.",
+      source: "Docs/styles/stage-strategy.md, Where this differs from the vendor's"),
+    ExpectedDifference(
+      pair: stageOfListenerPair, fact: "end", step: "the app joins", comparison: .settled, old: "notPermitted",
+      new: "refused", reason: refusedOrRemoved, source: faults),
+  ]
 }

@@ -7,6 +7,8 @@ import SwiftSyntax
 enum Unportable: Error {
   case unknown(String)
   case lost(symbol: String, instead: String)
+  /// It uses a declaration of the app's that is left out, because the target has no word for what it does.
+  case leftOut(String)
 }
 
 /// What has become of a call site.
@@ -26,6 +28,8 @@ final class LayerRenderer {
   private(set) var shares: [CodeLocation: Share] = [:]
   /// Declarations that are comments in the new layer.
   private(set) var unported: Set<String> = []
+  /// Those of them that are left out because the target has no word for what they do.
+  private var leftOut: Set<String> = []
   private(set) var warnings: [(place: CodeLocation, symbol: String)] = []
   /// Whether the layer has to be rendered again, because a declaration could not be rendered that was used before.
   private(set) var hasNews = false
@@ -136,6 +140,7 @@ final class LayerRenderer {
     }
     for occurrence in source.occurrences(at: token) {
       if unported.contains(occurrence.symbol.usr), occurrence.roles.contains(.reference) {
+        if leftOut.contains(occurrence.symbol.usr) { throw .leftOut(occurrence.symbol.name) }
         throw .unknown("'\(occurrence.symbol.name)', which is not ported")
       }
       if let name = context.newName(of: occurrence.symbol.usr, token.text) { return token.replaced(by: name) }
@@ -496,12 +501,12 @@ final class LayerRenderer {
   ) -> String {
     if let handler = context.lostHandler(node, in: source) {
       markAll(in: node, .dropped)
-      note(unported: node)
+      note(unported: node, isLeftOut: true)
       return Self.comment(node, "koine port: \(context.writer.title) does not report it; \(handler)")
     }
     if context.isIdleHandler(node, in: source) {
       markAll(in: node, .dropped)
-      note(unported: node)
+      note(unported: node, isLeftOut: true)
       return Self.comment(node, "koine port: it handles what \(context.writer.title) does not report, and does nothing")
     }
     if let symbol = context.unknownRequirement(node, in: source) {
@@ -514,17 +519,18 @@ final class LayerRenderer {
       return comment(node, .unknown(refusal.reason))
     }
     do { return try text() } catch {
-      note(unported: node)
+      if case .unknown = error { note(unported: node) } else { note(unported: node, isLeftOut: true) }
       return comment(node, error)
     }
   }
 
-  private func note(unported node: Syntax) {
+  private func note(unported node: Syntax, isLeftOut: Bool = false) {
     for token in node.tokens(viewMode: .sourceAccurate) {
       for occurrence in source.occurrences(at: token) where !occurrence.roles.contains(.reference) {
         let symbol = occurrence.symbol
         guard !symbol.isAccessor, context.isMember(symbol.usr) else { continue }
         if unported.insert(symbol.usr).inserted { hasNews = true }
+        if isLeftOut { leftOut.insert(symbol.usr) }
       }
     }
   }
@@ -536,6 +542,9 @@ final class LayerRenderer {
     case .lost(let symbol, let instead):
       markAll(in: node, .dropped)
       return Self.comment(node, "koine port: \(context.writer.title) has no \(symbol); \(instead)")
+    case .leftOut(let name):
+      markAll(in: node, .dropped)
+      return Self.comment(node, "koine port: \(name) is left out")
     case .unknown(let symbol):
       markAll(in: node, .warned)
       warnings.append((place, symbol))

@@ -121,16 +121,23 @@ struct StyleTable {
     let target = writer.style
     for row in table.rows {
       for (symbol, meaning) in row.read[reader.style] ?? [:] { meanings[symbol] = (row, meaning) }
+    }
+    for row in table.rows {
       let instead = row.instead[target] ?? writer.noWord
       for symbol in row.lost[reader.style] ?? [] { lost[symbol] = instead }
       // A row without symbols of the target says what to do instead.
-      if row.symbols[target, default: []].isEmpty {
-        for symbol in row.symbols[reader.style] ?? [] where lost[symbol] == nil {
-          if let fact = fact(symbol), writer.reports(fact, from: reader.style) { continue }
-          lost[symbol] = instead
-        }
+      guard row.symbols[target, default: []].isEmpty else { continue }
+      for symbol in row.symbols[reader.style] ?? [] where lost[symbol] == nil && !isReported(symbol, by: target) {
+        lost[symbol] = instead
       }
     }
+  }
+
+  /// Whether it is a callback that the target reports, by the row that says what it means. It may be in other rows, too.
+  private func isReported(_ symbol: String, by target: Style) -> Bool {
+    guard let (row, meaning) = meanings[symbol], case .fact = meaning else { return false }
+    if let fact = fact(symbol), writer.reports(fact, from: reader.style) { return true }
+    return !row.symbols[target, default: []].isEmpty
   }
 
   func fact(_ symbol: String) -> Fact? {
@@ -138,7 +145,10 @@ struct StyleTable {
   }
 
   func reading(of symbol: String) -> Reading {
-    if let reading = reader.reading(of: symbol) { return reading }
+    if let reading = reader.reading(of: symbol) {
+      guard case .registration(of: .ofTopic, _) = reading, !writer.hasWord("ReceivedMessage") else { return reading }
+      return .lost(symbol: symbol, instead: lost[symbol] ?? writer.noWord)
+    }
     if reader.structure(of: symbol) != nil { return .structure(symbol: symbol) }
     if let (row, meaning) = meanings[symbol] {
       let withoutWord = Reading.lost(symbol: symbol, instead: row.instead[writer.style] ?? writer.noWord)

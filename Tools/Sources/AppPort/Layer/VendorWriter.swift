@@ -9,6 +9,8 @@ class VendorWriter: LayerWriter {
   class var words: [String: [String]] { [:] }
   /// Names that differ from those that the helpers of all styles have.
   class var ownNames: [String: String] { [:] }
+  /// Types of the common layer that the style has nothing for.
+  class var missing: Set<String> { [] }
   /// The files of the call: the same for all sources.
   class var callHelpers: [LayerHelper] { [] }
   /// What the call has in addition for layers read from a stage.
@@ -129,7 +131,8 @@ class VendorWriter: LayerWriter {
   }
 
   final override class func hasWord(_ word: String) -> Bool {
-    word == "self" || word == "String" || word.hasPrefix("UIView.") || words[word] != nil || ownNames[word] != nil
+    if missing.contains(String(word.prefix { $0 != "." })) { return false }
+    return word == "self" || word == "String" || word.hasPrefix("UIView.") || words[word] != nil || ownNames[word] != nil
       || names[word] != nil || word.hasPrefix("(") || word == "added" || word == "removed"
   }
 

@@ -1,0 +1,379 @@
+/// What layers in the stage strategy style need beside the SDK: a strategy and a renderer, participants with what they send, and one
+/// handler of all that.
+enum StageStrategyHelper {
+  static let files = [
+    LayerHelper(fileName: "StageCall.swift", typeNames: ["StageCall"], source: call),
+    LayerHelper(
+      fileName: "StageStreams.swift",
+      typeNames: [
+        "StageReport", "StagePhase", "StageFailure", "StageEnd", "StagePerson", "StageStream", "StageStreamView",
+        "StageCapture", "StageMeter",
+      ],
+      source: streams),
+    LayerHelper(fileName: "StageObservers.swift", typeNames: [], source: observers),
+  ]
+
+  private static let call = #"""
+    // What layers that `koine port --to stage-strategy` writes need beside the SDK: the same file for every app.
+    import AVFoundation
+    import AmazonIVSBroadcast
+
+    /// A stage, its participants, and what they send.
+    final class StageCall: NSObject, @unchecked Sendable {  // used on the main queue only, where the SDK calls renderers
+      enum Side { case front, back }
+      let localParticipant: StagePerson
+      var handler: ((StageReport, StageCall) -> Void)?, side = Side.front, hasEntered = false, isEntering = true
+      var participants: [String: StagePerson] = [:], presenters: [String] = [], meter = StageMeter()
+      /// Participants that were there before, until their streams are known.
+      var expected: Set<String> = []
+      /// What the strategy publishes. Each is the same object for as long as it is published.
+      private(set) var microphone: IVSLocalStageStream?, camera: IVSLocalStageStream?, screen: StageCapture?
+      let token: String, discovery = IVSDeviceDiscovery(), cameras: IVSCamera?, microphones: IVSMicrophone?
+      private var stage: IVSStage?, wanted: Set<StageStream.Kind>, isLeaving = false
+      /// Why the call is over.
+      private(set) var reason: StageEnd?
+      var isOver: Bool { reason != nil }
+
+      /// - Parameter credential: a participant token. It decides on the stage, the permissions, and the name that others see. The
+      ///   id is in the answer to CreateParticipantToken, too.
+      init(
+        credential: String?, participantID: String = "", name: String = "Guest", isMicrophoneOn: Bool = true,
+        isCameraOn: Bool = true
+      ) {
+        let id = participantID.isEmpty ? UUID().uuidString : participantID, devices = discovery.listLocalDevices()
+        (token, localParticipant) = (credential ?? "", StagePerson(id: id, name: name, isLocal: true))
+        wanted = Set((isMicrophoneOn ? [StageStream.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
+        cameras = devices.lazy.compactMap { $0 as? IVSCamera }.first
+        microphones = devices.lazy.compactMap { $0 as? IVSMicrophone }.first
+        super.init()
+        cameras?.errorDelegate = self
+        microphones?.errorDelegate = self
+      }
+
+      func join(side: Side = .front) {
+        use(side)
+        do {
+          let stage = try IVSStage(token: token, strategy: self)
+          (stage.errorDelegate, self.stage) = (self, stage)
+          stage.addRenderer(self)
+          for kind in StageStream.Kind.allCases where wanted.contains(kind) { setStream(kind: kind, isOn: true) }
+          try stage.join()
+        } catch { end(error) }
+      }
+      func leave() {
+        isLeaving = true
+        stage?.leave()
+      }
+      func end(_ error: (any Error)?) {
+        guard !isOver else { return }
+        setStream(kind: .screen, isOn: false)
+        let code = error.map { ($0 as NSError).code }, reason = StageEnd(code, isLeaving: isLeaving, hasEntered: hasEntered)
+        (self.reason, stage) = (reason, nil)
+        switch reason {
+        case .left, .removed, .closed: break
+        case .lost: report(.connectionLost)
+        case .replaced: report(.failed(.joinedElsewhere))
+        case .refused, .failed: report(.failed(StageFailure(code)))
+        }
+        report(.phaseChanged(.ended))
+        if hasEntered { report(.left(reason)) }
+      }
+      func report(_ event: StageReport) { handler?(event, self) }
+      func setStream(kind: StageStream.Kind, isOn: Bool) {
+        if isOn { wanted.insert(kind) } else { wanted.remove(kind) }
+        guard stage != nil else { return }
+        switch (kind, isOn) {
+        case (.microphone, false): microphone?.setMuted(true)
+        case (_, false): withdraw(kind)
+        case (.screen, true): if hasEntered, screen == nil { share() }
+        case (_, true): start(kind)
+        }
+      }
+      /// The SDK does not ask for permissions by itself.
+      private func start(_ kind: StageStream.Kind) {
+        let type = kind == .microphone ? AVMediaType.audio : .video
+        switch AVCaptureDevice.authorizationStatus(for: type) {
+        case .authorized: publish(kind)
+        case .notDetermined:
+          AVCaptureDevice.requestAccess(for: type) { [weak self] isGranted in
+            DispatchQueue.main.async { [weak self] in isGranted ? self?.publish(kind) : self?.fail(kind, isDenied: true) }
+          }
+        default: fail(kind, isDenied: true)
+        }
+      }
+      private func publish(_ kind: StageStream.Kind) {
+        guard let stage, wanted.contains(kind) else { return }
+        let isCamera = kind == .camera, device: (any IVSDevice)? = isCamera ? cameras : microphones
+        guard let stream = (isCamera ? camera : microphone) ?? device.map({ IVSLocalStageStream(device: $0) }) else {
+          return fail(kind)
+        }
+        if isCamera { camera = stream } else { microphone = stream }
+        stream.setMuted(false)
+        stage.refreshStrategy()
+      }
+      func fail(_ kind: StageStream.Kind, isDenied: Bool = false) {
+        if isOver { return }
+        wanted.remove(kind)
+        withdraw(kind)
+        report(.failed(kind == .camera ? isDenied ? .cameraDenied : .camera : isDenied ? .microphoneDenied : .microphone))
+      }
+      private func withdraw(_ kind: StageStream.Kind) {
+        let old = kind == .microphone ? microphone : kind == .camera ? camera : screen?.stream
+        if kind == .microphone { microphone = nil } else if kind == .camera { camera = nil } else { screen = nil }
+        if let old { remove([old], of: localParticipant) }
+        stage?.refreshStrategy()
+      }
+      /// A stage takes one video of each participant: the screen has the camera's place, and others see it as a camera.
+      private func share() {
+        let new = StageCapture(discovery)
+        screen = new
+        new.start { [weak self, weak new] in
+          guard let self, let new, new === screen else { return }
+          if !new.isOn { (screen, _) = (nil, report(.failed(.screen))) }
+          stage?.refreshStrategy()
+        }
+      }
+    }
+
+    """#
+
+  private static let streams = #"""
+    // Participants, what they send, and ends of calls (`koine port --to stage-strategy`): the same file for every app.
+    import AmazonIVSBroadcast
+    import ReplayKit
+    import UIKit
+
+    /// What a stage reports, about one participant at a time.
+    enum StageReport: Sendable {
+      case phaseChanged(StagePhase), joined, left(StageEnd), connectionLost, failed(StageFailure)
+      case personJoined(StagePerson), personLeft(StagePerson)
+      case streamAdded(StageStream, StagePerson), streamRemoved(StageStream, StagePerson)
+      case speakerChanged(String?), presenterChanged(String?)
+    }
+    enum StagePhase: Sendable { case connecting, connected, reconnecting, ended }
+    enum StageFailure: String, Error {
+      case rejected, full, closed, joinedElsewhere, microphone, microphoneDenied, camera, cameraDenied, screen, failed
+
+      /// - Parameter code: an error's, as the vendor's guide lists them.
+      init(_ code: Int?) {
+        switch code {
+        case 1000, 1001, 1026: self = .rejected
+        case 1024: self = .full
+        case 1027: self = .closed
+        default: self = .failed
+        }
+      }
+    }
+    enum StageEnd: String, Sendable {
+      case left, replaced, removed, closed, lost, refused, failed
+
+      /// A stage has one error for a token that it refuses and for a removal, and none for the same token on another device.
+      init(_ code: Int?, isLeaving: Bool, hasEntered: Bool) {
+        switch code {
+        case nil: self = isLeaving ? .left : .replaced
+        case 1300: self = .lost
+        case 1026 where hasEntered: self = .removed
+        case 1027 where hasEntered: self = .closed
+        default: self = hasEntered ? .failed : .refused
+        }
+      }
+    }
+
+    /// A participant with what it sends now.
+    final class StagePerson: Equatable, @unchecked Sendable {  // used on the main queue only
+      let id, name: String, isLocal: Bool
+      var streams: [String: StageStream] = [:]
+      /// What the stage has of it, also while it is muted.
+      var sources: [StageStream] = []
+      init(id: String, name: String, isLocal: Bool) { (self.id, self.name, self.isLocal) = (id, name, isLocal) }
+      static func == (one: StagePerson, other: StagePerson) -> Bool { one === other }
+    }
+
+    /// A microphone, a camera or a shared screen.
+    final class StageStream: Equatable, @unchecked Sendable {  // used on the main queue only
+      enum Kind: Sendable, CaseIterable { case microphone, camera, screen }
+      let id: String, kind: Kind, source: IVSStageStream
+      init(_ kind: Kind, of id: String, _ source: IVSStageStream) {
+        (self.id, self.kind, self.source) = ("\(id) \(kind)", kind, source)
+      }
+      var video: StageStream? { kind == .microphone ? nil : self }
+      @MainActor func attach(view: StageStreamView) { view.device = source.device as? any IVSImageDevice }
+      @MainActor func detach(view: StageStreamView) { if view.device === source.device { view.device = nil } }
+      static func == (one: StageStream, other: StageStream) -> Bool { one === other }
+    }
+
+    /// A view that shows one stream after the other. The SDK makes a view for each device.
+    final class StageStreamView: UIView {
+      var device: (any IVSImageDevice)? { didSet { if device !== oldValue { show() } } }
+      override var contentMode: UIView.ContentMode { didSet { if contentMode != oldValue { show() } } }
+      private func show() {
+        subviews.forEach { $0.removeFromSuperview() }
+        let mode: IVSBroadcastConfiguration.AspectMode = contentMode == .scaleAspectFit ? .fit : .fill
+        guard let view = try? device?.previewView(with: mode) else { return }
+        view.frame = bounds
+        view.autoresizingMask = [.flexibleWidth, .flexibleHeight]
+        addSubview(view)
+      }
+    }
+
+    /// The screen, captured for as long as the object is there. The SDK has no capture of its own.
+    final class StageCapture: @unchecked Sendable {  // used on the main queue only
+      let stream: IVSLocalStageStream
+      private(set) var isOn = false
+      private let source: any IVSCustomImageSource, recorder = RPScreenRecorder.shared()
+      init(_ discovery: IVSDeviceDiscovery) {
+        source = discovery.createImageSource(withName: "screen")
+        stream = IVSLocalStageStream(device: source)
+      }
+      deinit { recorder.stopCapture { _ in } }
+      /// - Parameter completion: called on the main queue; `isOn` says whether the capture has begun.
+      func start(_ completion: @escaping @Sendable () -> Void) {
+        recorder.startCapture { [source] sample, type, _ in
+          if type == .video { source.onSampleBuffer(sample) }
+        } completionHandler: { [weak self] error in
+          DispatchQueue.main.async { [weak self] in
+            self?.isOn = error == nil
+            completion()
+          }
+        }
+      }
+    }
+
+    /// Finds the active speaker: a stage measures, and names no speaker.
+    struct StageMeter {
+      private(set) var speaker: String?
+      private var levels: [String: Float] = [:]
+      /// - Parameter rms: in dBFS; nil: the participant sends no sound.
+      mutating func measure(_ id: String, _ rms: Float?) {
+        levels[id] = rms.flatMap { $0 > -45 ? $0 : nil }  // breath and fans are below
+        let loudest = levels.max { $0.value < $1.value }
+        // Another participant needs a lead of 3 dB, so that the mark does not flicker.
+        if let speaker, let level = levels[speaker], let loudest, loudest.value <= level + 3 { return }
+        speaker = loudest?.key
+      }
+    }
+
+    """#
+
+  private static let observers = #"""
+    // The SDK's questions and callbacks (`koine port --to stage-strategy`): the same file for every app.
+    import AmazonIVSBroadcast
+    import Foundation
+
+    extension StageCall: IVSStageStrategy {
+      func stage(_ stage: IVSStage, shouldPublishParticipant participant: IVSParticipantInfo) -> Bool { true }
+      func stage(
+        _ stage: IVSStage, streamsToPublishForParticipant participant: IVSParticipantInfo
+      ) -> [IVSLocalStageStream] {
+        [screen?.isOn == true ? screen?.stream : camera, microphone].compactMap { $0 }
+      }
+      func stage(
+        _ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo
+      ) -> IVSStageSubscribeType { .audioVideo }
+    }
+
+    extension StageCall: IVSStageRenderer {
+      func stage(_ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: (any Error)?) {
+        switch connectionState {
+        case .connecting: report(.phaseChanged(hasEntered ? .reconnecting : .connecting))
+        case .connected:
+          report(.phaseChanged(.connected))
+          if !hasEntered { (hasEntered, _) = (true, report(.joined)) }
+        case .disconnected: end(error)
+        @unknown default: break
+        }
+      }
+      func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {
+        let id = participant.participantId
+        guard !participant.isLocal, participants[id] == nil else { return }
+        let names = [participant.attributes["username"], participant.attributes["name"], participant.userId, id]
+        let name = names.lazy.compactMap { $0 }.first { !$0.isEmpty } ?? id
+        let person = StagePerson(id: id, name: name, isLocal: false)
+        participants[id] = person
+        if isEntering, participant.capabilities.contains(.subscribe) {
+          expected.insert(id)
+        } else {
+          report(.personJoined(person))
+        }
+      }
+      func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo) {
+        guard !participant.isLocal, let person = participants[participant.participantId] else { return }
+        remove(person.sources.map(\.source), of: person)
+        participants[person.id] = nil
+        if expected.remove(person.id) == nil { report(.personLeft(person)) }
+      }
+      func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didAdd streams: [IVSStageStream]) {
+        guard let person = person(participant) else { return }
+        isEntering = false
+        if expected.remove(person.id) != nil { report(.personJoined(person)) }
+        for stream in streams {
+          let isAudio = stream.device is any IVSAudioDevice
+          // A share of another participant is a video beside the one that came first.
+          let isScreen = person.isLocal ? stream === screen?.stream : person.sources.contains { $0.kind == .camera }
+          if isAudio, person.sources.contains(where: { $0.kind == .microphone }) { continue }
+          let new = StageStream(isAudio ? .microphone : isScreen ? .screen : .camera, of: person.id, stream)
+          person.sources.append(new)
+          set(new, of: person, isSent: !stream.isMuted)
+        }
+      }
+      func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didRemove streams: [IVSStageStream]) {
+        if let person = person(participant) { remove(streams, of: person) }
+      }
+      func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChangeMutedStreams streams: [IVSStageStream]) {
+        guard let person = person(participant) else { return }
+        for one in person.sources where streams.contains(where: { $0 === one.source }) {
+          set(one, of: person, isSent: !one.source.isMuted)
+        }
+      }
+
+      private func person(_ info: IVSParticipantInfo) -> StagePerson? {
+        info.isLocal ? localParticipant : participants[info.participantId]
+      }
+      func remove(_ streams: [IVSStageStream], of person: StagePerson) {
+        for one in person.sources where streams.contains(where: { $0 === one.source }) {
+          person.sources.removeAll { $0 === one }
+          set(one, of: person, isSent: false)
+        }
+      }
+      private func set(_ stream: StageStream, of person: StagePerson, isSent: Bool) {
+        let key = "\(stream.kind)", before = presenters.last
+        guard isSent == (person.streams[key] == nil) else { return }
+        person.streams[key] = isSent ? stream : nil
+        if stream.kind == .screen { presenters = presenters.filter { $0 != person.id } + (isSent ? [person.id] : []) }
+        if presenters.last != before { report(.presenterChanged(presenters.last)) }
+        if let device = stream.source.device as? any IVSAudioDevice { measure(isSent ? device : nil, device, person.id) }
+        report(isSent ? .streamAdded(stream, person) : .streamRemoved(stream, person))
+      }
+      /// - Parameter sent: nil: the participant sends no sound.
+      private func measure(_ sent: (any IVSAudioDevice)?, _ device: any IVSAudioDevice, _ id: String) {
+        device.setStatsCallback(sent == nil ? nil : { [weak self] in self?.measure(id, $0.rms) })
+        if sent == nil { measure(id, nil) }
+      }
+      private func measure(_ id: String, _ rms: Float?) {
+        let before = meter.speaker
+        meter.measure(id, rms)
+        if meter.speaker != before, !isOver { report(.speakerChanged(meter.speaker)) }
+      }
+    }
+
+    extension StageCall: IVSErrorDelegate {
+      func switchCamera() { use(side == .front ? .back : .front) }
+      func use(_ side: Side) {
+        self.side = side
+        let position = side == .front ? IVSDevicePosition.front : .back
+        let source = cameras?.listAvailableInputSources().first { $0.position == position }
+        if let source { cameras?.setPreferredInputSource(source) }
+      }
+      /// On any thread. The SDK tries again itself after 1020 to 1022, which it also reports of a device that fails.
+      func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+        let kind: StageStream.Kind? = source is IVSCamera ? .camera : source is IVSMicrophone ? .microphone : nil
+        let code = (error as NSError).code
+        DispatchQueue.main.async { [weak self] in
+          guard let self, !isOver else { return }
+          if let kind { fail(kind) } else if !(1020...1022).contains(code) { report(.failed(StageFailure(code))) }
+        }
+      }
+    }
+
+    """#
+}

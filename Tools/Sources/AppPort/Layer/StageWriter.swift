@@ -1,0 +1,47 @@
+import CallModel
+import KoinePorting
+
+/// Writes a call layer in the stage strategy style. A stage asks for a strategy, and reports streams of participants: `StageCall` is the
+/// strategy, and has what the app has turned on. There are no messages.
+final class StageWriter: VendorWriter {
+  override class var style: Style { .stageStrategy }
+  override class var prefix: String { "Stage" }
+  override class var sources: [Style] { [.eventListener] }
+  override class var modules: Set<String> { ["AmazonIVSBroadcast"] }
+  override class var callHelpers: [LayerHelper] { StageStrategyHelper.files }
+
+  // MARK: Words
+
+  override class var words: [String: [String]] { ["UIView.contentMode": ["contentMode"]] }
+  override class var ownNames: [String: String] { names }
+  private static let names = [
+    "VideoView": "StageStreamView", "EndReason": "StageEnd", "EndReason.left": "left", "EndReason.lost": "lost",
+    "EndReason.removed": "removed", "EndReason.removedByService": "removed", "EndReason.roomClosed": "closed",
+    "EndReason.roomClosedByService": "closed", "EndReason.duplicate": "replaced", "EndReason.refused": "refused",
+    "Failure.Code.camera": "camera", "Failure.Code.invalidRoom": "closed",
+  ]
+  override class var missing: Set<String> { ["ReceivedMessage"] }
+
+  override func meaning(of word: String) -> String {
+    word.hasPrefix("EndReason.") ? Self.names[word].map { "StageEnd." + $0 } ?? word : word
+  }
+
+  override func rawValue(of type: String) -> String? {
+    switch type.split(separator: ".").last {
+    case "LeaveReason", "VideoSDKError": "rawValue"
+    default: nil
+    }
+  }
+
+  // MARK: Actions
+
+  override func call(
+    _ intent: Intent, _ slots: [String: String], _ base: String?, _ table: StyleTable, _ callType: String?
+  ) throws(Unportable) -> Written {
+    // The stream stays with the stage: what is muted is that very object.
+    if let base, intent.row == "mute", slots["isOn"] == "false" {
+      return Written(text: "\(base).microphone?.setMuted(true)", usesHelper: false)
+    }
+    return try super.call(intent, slots, base, table, callType)
+  }
+}
