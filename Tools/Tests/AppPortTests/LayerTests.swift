@@ -416,7 +416,7 @@ import Testing
     #expect(source.contains("func mute() { meeting?.microphone?.setMuted(true) }"))
     #expect(source.contains("func left(reason: StageEnd) {"))
     #expect(source.contains("    case .left: print(\"left\")\n    case .removed: print(\"removed\")\n"))
-    #expect(source.contains("  // koine port: the stage strategy has no PubSubMessage; messages come from the app's own "))
+    #expect(source.contains("  // koine port: the stage strategy has no PubSubMessage; messages come from the app"))
     #expect(source.contains("  // func history() -> [String] {"))
     // What needs a declaration that is left out, is left out itself, and is not to be written by hand.
     #expect(source.contains("  // koine port: history() is left out\n  // print(model.history())\n"))
