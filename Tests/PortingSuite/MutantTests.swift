@@ -10,12 +10,12 @@ private struct Switch: Decodable {
   /// `KOINE_MUTANTS`: the folder of these files, one for each app.
   static let folder = ProcessInfo.processInfo.environment["KOINE_MUTANTS"]
 
-  static func all(of app: ReferenceApp) throws -> [Switch] {
+  static func all(of app: PortedLayer) throws -> [Switch] {
     let file = URL(fileURLWithPath: try #require(folder)).appendingPathComponent("\(app.rawValue).json")
     return try JSONDecoder().decode([Switch].self, from: Data(contentsOf: file))
   }
 
-  static let apps = ReferenceApp.allCases.filter { app in
+  static let apps = PortedLayer.allCases.filter { app in
     folder.map { FileManager.default.fileExists(atPath: "\($0)/\(app.rawValue).json") } ?? false
   }
 }
@@ -25,14 +25,16 @@ private struct SeededMistake: Decodable {
   let kind, scenario, fact, step: String
 
   /// Of the folder of `KOINE_MUTANTS`; the number of a mistake's switch is its place in the list.
-  static func all(of app: ReferenceApp) throws -> [SeededMistake] {
+  static func all(of app: PortedLayer) throws -> [SeededMistake] {
     let file = URL(fileURLWithPath: try #require(Switch.folder)).appendingPathComponent("mistakes.json")
     return try JSONDecoder().decode([String: [SeededMistake]].self, from: Data(contentsOf: file))[app.rawValue] ?? []
   }
 
+  /// The layer that `Scripts/check-mutants --app` names; nil: all.
+  private static let only = ProcessInfo.processInfo.environment["KOINE_MUTANT_LAYER"]
   static let apps =
     Switch.folder.map { FileManager.default.fileExists(atPath: "\($0)/mistakes.json") } == true
-    ? ReferenceApp.allCases : []
+    ? PortedLayer.allCases.filter { only == nil || only == $0.rawValue } : []
 }
 
 /// Turns off the statements that `koine port` has written, one at a time: the suite has to find each. Scripts/check-mutants runs it.
@@ -55,17 +57,17 @@ private struct SeededMistake: Decodable {
     let seconds: Double
   }
 
-  @Test(arguments: Switch.apps) func nineOfTenMutantsAreFound(_ app: ReferenceApp) async throws {
-    let (suite, all) = (app.portedSuite("mutants"), try Switch.all(of: app))
+  @Test(arguments: Switch.apps) func nineOfTenMutantsAreFound(_ app: PortedLayer) async throws {
+    let (suite, all, expected) = (try app.suite("mutants"), try Switch.all(of: app), try app.expected())
     var baselines: [Baseline] = []
-    for scenario in PortingScenario.all {
+    for scenario in app.scenarios {
       let old = await suite.playOld(scenario, seed: 1)
       _ = Mutants.takeReached()
       let start = Date()
       let new = await suite.playNew(scenario, seed: 1)
       let seconds = Date().timeIntervalSince(start)
-      let report = PortingReport(pair: suite.pair, old: [old], new: [new])
-      #expect(report.isEqual, "\(report.text())")
+      let report = PortingReport(pair: suite.pair, old: [old], new: [new], expected: expected)
+      #expect(report.differences.isEmpty, "\(report.text())")
       baselines.append(
         Baseline(scenario: scenario, story: old, reached: Mutants.takeReached(), seconds: seconds))
     }
@@ -78,7 +80,7 @@ private struct SeededMistake: Decodable {
     let drawn = Self.draw(executed)
     var survivors: [Switch] = []
     for mutant in drawn {
-      let difference = await difference(of: mutant, baselines, suite)
+      let difference = await difference(of: mutant, baselines, suite, expected)
       if difference == nil { survivors.append(mutant) }
       lines.append("\(difference.map { "found: \($0)" } ?? "SURVIVED"): \(mutant.line): \(mutant.text)")
       print("mutant \(mutant.number): \(lines.last ?? "")")
@@ -90,17 +92,19 @@ private struct SeededMistake: Decodable {
   }
 
   /// Each mistake is named by the fact and the step of the first difference.
-  @Test(arguments: SeededMistake.apps) func seededMistakesAreFound(_ app: ReferenceApp) async throws {
-    let (suite, mistakes) = (app.portedSuite("mistakes"), try SeededMistake.all(of: app))
+  @Test(arguments: SeededMistake.apps) func seededMistakesAreFound(_ app: PortedLayer) async throws {
+    let (suite, mistakes, expected) = (try app.suite("mistakes"), try SeededMistake.all(of: app), try app.expected())
     #expect(mistakes.count == 12)
     var found = 0
     for (number, mistake) in mistakes.enumerated() {
       let scenario = try #require(PortingScenario.all.first { $0.id == mistake.scenario })
       let old = await suite.playOld(scenario, seed: 1)
-      let right = PortingReport(pair: suite.pair, old: [old], new: [await suite.playNew(scenario, seed: 1)])
-      #expect(right.isEqual, "\(right.text())")
+      let right = PortingReport(
+        pair: suite.pair, old: [old], new: [await suite.playNew(scenario, seed: 1)], expected: expected)
+      #expect(right.differences.isEmpty, "\(right.text())")
       Mutants.turnOff(number)
-      let wrong = PortingReport(pair: suite.pair, old: [old], new: [await suite.playNew(scenario, seed: 1)])
+      let wrong = PortingReport(
+        pair: suite.pair, old: [old], new: [await suite.playNew(scenario, seed: 1)], expected: expected)
       Mutants.turnOff(nil)
       let first = wrong.differences.first
       found += first == nil ? 0 : 1
@@ -114,13 +118,13 @@ private struct SeededMistake: Decodable {
 
   /// The first difference that a mutant makes, in a scenario that reaches its statement; nil if there is none.
   private func difference(
-    of mutant: Switch, _ baselines: [Baseline], _ suite: PortingSuite<any CallLayer>
+    of mutant: Switch, _ baselines: [Baseline], _ suite: PortingSuite<any CallLayer>, _ expected: ExpectedDifferences
   ) async -> String? {
     Mutants.turnOff(mutant.number)
     defer { Mutants.turnOff(nil) }
     for baseline in baselines where baseline.reached.contains(mutant.number) {
       let story = await suite.playNew(baseline.scenario, seed: 1)
-      let report = PortingReport(pair: suite.pair, old: [baseline.story], new: [story])
+      let report = PortingReport(pair: suite.pair, old: [baseline.story], new: [story], expected: expected)
       if let first = report.differences.first { return "\(first.fact) at '\(first.step)' of \(baseline.scenario.id)" }
     }
     return nil
