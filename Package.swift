@@ -540,7 +540,8 @@ let package = Package(
       of: [
         "KoineTesting", "Koine", "KoineBackends", "KoineTokens", "CallAgentApp", "StageStrategyApp",
         "MeetingSessionApp", "EventListenerApp", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK",
-        "VideoSDKRTC", "UIKit", "AVFoundation", "Combine", "CoreMedia", "CoreVideo", "ReplayKit", "KoineTestSupport",
+        "VideoSDKRTC", "WebRTC", "UIKit", "AVFoundation", "Combine", "CoreMedia", "CoreVideo", "ReplayKit",
+        "KoineTestSupport",
       ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",

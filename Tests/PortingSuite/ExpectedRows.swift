@@ -68,4 +68,20 @@ enum ExpectedRows {
       pair: stageOfListenerPair, fact: "end", step: "the app joins", comparison: .settled, old: "notPermitted",
       new: "refused", reason: refusedOrRemoved, source: faults),
   ]
+
+  static let listenerOfStagePair = "stage-strategy → event-listener"
+
+  private static let streamsAtOnce =
+    "VideoSDK enables the streams of a participant with its arrival; a stage adds them once it has subscribed."
+
+  /// The documented differences between the reference app of the stage strategy style and its port to the event listener style.
+  static let listenerOfStage = [
+    ("people.Bea.muted", "– → yes → no", "– → no"), ("people.Bea.video", "– → no → yes", "– → yes"),
+    ("people.Cleo.muted", "– → yes → no", "– → no"), ("people.Cleo.video", "– → no → yes", "– → yes"),
+    ("people.Cleo.shares", "– → no → yes", "– → yes"),
+  ].map { fact, old, new in
+    ExpectedDifference(
+      pair: listenerOfStagePair, fact: fact, step: "the app joins", comparison: .between, old: old, new: new,
+      reason: streamsAtOnce, source: stageStyle)
+  }
 }

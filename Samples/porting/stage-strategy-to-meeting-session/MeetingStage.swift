@@ -26,7 +26,8 @@ final class MeetingStage: @unchecked Sendable {  // used on the main queue only,
     case .phaseChanged(.ended): end()
     case .phaseChanged(let phase):
       isConnected = phase == .connected
-      report(.phaseChanged(phase == .reconnecting ? .connecting : phase, nil))
+      let isConnecting = phase == .reconnecting
+      report(.phaseChanged(isConnecting ? .connecting : phase, nil))
     case .personJoined(let person):
       participants.append(person)
       report(.personJoined(person))
@@ -37,13 +38,13 @@ final class MeetingStage: @unchecked Sendable {  // used on the main queue only,
     case .streamsKnown(let person):
       known.insert(person.id)
       update(person)
-    case .streamAdded(let stream, let one), .streamRemoved(let stream, let one): update(stream.kind, of: one)
+    case .streamAdded(_, let one), .streamRemoved(_, let one): update(one)
     case .levelsChanged(let levels):
       for (id, level) in levels {
         for stream in streams[id] ?? [] where stream.kind == .microphone { stream.levelHandler?(level) }
       }
     case .failed(let failure):
-      if !call.isOver { failed(failure == .microphoneDenied ? .microphone : nil) }
+      if !call.isOver { failed(failure.kind) }
     default: break
     }
   }

@@ -44,6 +44,11 @@ extension MeetingCall {
   }
 }
 
+extension MeetingFailure {
+  /// The stream that it is about.
+  var kind: MeetingStream.Kind? { self == .microphoneDenied ? .microphone : nil }
+}
+
 extension MeetingStage {
   /// A camera or a microphone. The meeting uses the microphone that the system has chosen.
   final class Device {

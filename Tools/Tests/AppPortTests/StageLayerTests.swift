@@ -219,6 +219,52 @@ import Testing
     }
   }
 
+  @Test func eventListenerHasTheVendorsParticipantsAndStates() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        var people: [IVSParticipantInfo] = []
+        func join(_ token: String) throws {
+          let stage = try IVSStage(token: token, strategy: self)
+          stage.addRenderer(self)
+          try stage.join()
+          self.stage = stage
+        }
+      }
+      extension Model: IVSStageRenderer {
+        func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {
+          if participant.userId.isEmpty { people.append(participant) }
+        }
+        func stage(_ stage: IVSStage, didChange state: IVSStageConnectionState, withError error: (any Error)?) {
+          switch state {
+          case .connecting, .connected: break
+          case .disconnected: stage.leave()
+          @unknown default: break
+          }
+        }
+      }
+      """, to: .eventListener)
+    let source = layer.source
+    #expect(source.contains("import VideoSDKRTC\nimport WebRTC\n"))
+    #expect(source.contains("let stage = try ListenerStage(token: token)\n"))
+    #expect(source.contains("var people: [Participant] = []"))
+    #expect(source.contains("if participant.displayName.isEmpty { people.append(participant) }"))
+    #expect(source.contains("didChange state: MeetingState, withError"))
+    #expect(source.contains("case .CONNECTING, .CONNECTED: break\n    case .CLOSED: stage.leave()\n    default: break"))
+    #expect(source.contains("if phase == .CONNECTED { decide() }"))
+    #expect(source.contains("-> Set<ListenerKind> {\n    isOn ? Set(ListenerKind.allCases) : []"))
+    #expect(layer.warnings == [])
+    #expect(
+      layer.helpers.map(\.fileName) == [
+        "ListenerCall.swift", "ListenerEvents.swift", "ListenerStage.swift", "ListenerStageStream.swift",
+        "ListenerStageMedia.swift",
+      ])
+    for helper in layer.helpers {
+      #expect(helper.source.split(separator: "\n", omittingEmptySubsequences: false).count <= 121, "\(helper.fileName)")
+      #expect(!helper.source.contains("‹"), "\(helper.fileName)")
+    }
+  }
+
   @Test func layerBringsTheHelpersOfTheStyleOnly() throws {
     let layer = try layer(Self.head + " }")
     #expect(layer.helpers.map(\.fileName) == ["RoomStage.swift", "RoomStream.swift"])

@@ -35,10 +35,11 @@ enum StageCallHelper {
 
       private func receive(_ event: ‹Prefix›Report) {
         switch event {
-        case .phaseChanged(.ended): end()
+        case .phaseChanged(.‹SessionState.ended›): end()
         case .phaseChanged(let phase):
-          isConnected = phase == .connected
-          report(.phaseChanged(phase == .reconnecting ? .connecting : phase, nil))
+          isConnected = phase == .‹SessionState.connected›
+          let isConnecting = phase == .‹SessionState.reconnecting›
+          report(.phaseChanged(isConnecting ? .‹SessionState.connecting› : phase, nil))
         case .personJoined(let person):
           participants.append(person)
           report(.personJoined(person))
@@ -49,13 +50,13 @@ enum StageCallHelper {
         case .streamsKnown(let person):
           known.insert(person.id)
           update(person)
-        case .streamAdded(let stream, let one), .streamRemoved(let stream, let one): update(stream.kind, of: one)
+        case .streamAdded(_, let one), .streamRemoved(_, let one): update(one)
         case .levelsChanged(let levels):
           for (id, level) in levels {
             for stream in streams[id] ?? [] where stream.kind == .microphone { stream.levelHandler?(level) }
           }
         case .failed(let failure):
-          if !call.isOver { failed(failure == .microphoneDenied ? .microphone : nil) }
+          if !call.isOver { failed(failure.kind) }
         default: break
         }
       }
@@ -67,7 +68,7 @@ enum StageCallHelper {
       private func end() {
         isConnected = false
         publish(nil)
-        report(.phaseChanged(.ended, call.fault))
+        report(.phaseChanged(.‹SessionState.ended›, call.fault))
       }
 
       /// Sends the first stream of video and of audio, and no others; nil: the local participant does not take part.
@@ -165,7 +166,7 @@ enum StageCallHelper {
         }
         func makeView(with mode: UIView.ContentMode = .scaleAspectFit) -> ‹VideoView› {
           let view = ‹VideoView›(frame: .zero)
-          view.contentMode = mode
+          view.‹UIView.contentMode› = mode
           call?.show(view, kind, of: owner)
           return view
         }

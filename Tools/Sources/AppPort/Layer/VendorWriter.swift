@@ -204,7 +204,9 @@ class VendorWriter: LayerWriter {
     let events: [(pattern: String, values: [String], calls: [String])] = [
       (
         "phaseChanged", ["phase", "error"],
-        calls(.state, ["stage", "phase", "error"]) + ["if phase == .connected { \(decide)() }"]
+        calls(.state, ["stage", "phase", "error"]) + [
+          "if phase == .\(name(of: "SessionState.connected").text) { \(decide)() }"
+        ]
       ),
       (
         "personJoined", ["person"],

@@ -1,0 +1,34 @@
+import CallModel
+import KoinePorting
+
+/// Writes a call layer in the event listener style: with the SDK's meeting, participants, states and errors, and `ListenerCall`, which has
+/// one handler for what the SDK's listeners are told.
+final class ListenerWriter: VendorWriter {
+  override class var style: Style { .eventListener }
+  override class var prefix: String { "Listener" }
+  override class var sources: [Style] { [.stageStrategy] }
+  override class var modules: Set<String> { ["AVFoundation", "VideoSDKRTC", "WebRTC"] }
+  override class var callHelpers: [LayerHelper] { ListenerCallHelper.files }
+  override class var stageHelpers: [LayerHelper] { [ListenerCallHelper.stageMedia] }
+
+  // MARK: Words
+
+  override class var words: [String: [String]] { table }
+  private static let table: [String: [String]] = [
+    "Participant": ["Participant"], "Participant.id": ["id"], "Participant.isLocal": ["isLocal"],
+    "Participant.name": ["displayName"], "Participant.userID": ["displayName"],
+    "SessionState": ["MeetingState"], "SessionState.connecting": ["CONNECTING"],
+    "SessionState.connected": ["CONNECTED"], "SessionState.reconnecting": ["RECONNECTING"],
+    "SessionState.ended": ["CLOSED"],
+    "Machine.Attachment": ["AVCaptureDevice.Position"], "Machine.Attachment.front": ["front"],
+    "Machine.Attachment.back": ["back"],
+    "VideoView": ["RTCMTLVideoView"], "UIView.contentMode": ["videoContentMode"],
+    "Track": ["MediaStream"],
+  ]
+
+  override class var ownNames: [String: String] {
+    ["Track.Kind": "‹Prefix›Kind", "Machine.Device.attachment": "position"]
+  }
+
+  override func rawValue(of type: String) -> String? { type.hasSuffix("IVSBroadcastError") ? "rawValue" : nil }
+}
