@@ -3,12 +3,16 @@ import KoineTesting
 /// The documented differences between the reference apps and their ports to other vendors' styles. A port to the common layer has none.
 enum ExpectedRows {
   /// Of all pairs: at most 25.
-  static let all = meetingOfAgent + meetingOfListener + meetingOfStage
+  static let all = meetingOfAgent + meetingOfListener + stageOfListener + meetingOfStage + listenerOfStage
 
   private static let faults = "Docs/adopt.md, What goes wrong"
   private static let mutes = "Docs/porting.md, know which participants are muted"
   private static let hungUp = "A removed attendee and one whose meeting is closed both get audioServerHungup."
   private static let rejected = "A refused credential and a missing permission both give audioAuthenticationRejected."
+
+  private static let refusedOrRemoved =
+    "A stage reports refusal, missing permission and removal with the one error 1026."
+  private static let stageStyle = "Docs/porting.md, choose the received streams"
 
   static let meetingOfListenerPair = "event-listener → meeting-session"
   private static let firstLook =

@@ -11,12 +11,12 @@ private struct Switch: Decodable {
   static let folder = ProcessInfo.processInfo.environment["KOINE_MUTANTS"]
 
   static func all(of app: PortedLayer) throws -> [Switch] {
-    let file = URL(fileURLWithPath: try #require(folder)).appendingPathComponent("\(app.rawValue).json")
+    let file = URL(fileURLWithPath: try #require(folder)).appendingPathComponent("\(app.folder).json")
     return try JSONDecoder().decode([Switch].self, from: Data(contentsOf: file))
   }
 
-  static let apps = PortedLayer.allCases.filter { app in
-    folder.map { FileManager.default.fileExists(atPath: "\($0)/\(app.rawValue).json") } ?? false
+  static let apps = PortedLayer.all.filter { app in
+    folder.map { FileManager.default.fileExists(atPath: "\($0)/\(app.folder).json") } ?? false
   }
 }
 
@@ -27,14 +27,14 @@ private struct SeededMistake: Decodable {
   /// Of the folder of `KOINE_MUTANTS`; the number of a mistake's switch is its place in the list.
   static func all(of app: PortedLayer) throws -> [SeededMistake] {
     let file = URL(fileURLWithPath: try #require(Switch.folder)).appendingPathComponent("mistakes.json")
-    return try JSONDecoder().decode([String: [SeededMistake]].self, from: Data(contentsOf: file))[app.rawValue] ?? []
+    return try JSONDecoder().decode([String: [SeededMistake]].self, from: Data(contentsOf: file))[app.folder] ?? []
   }
 
   /// The layer that `Scripts/check-mutants --app` names; nil: all.
   private static let only = ProcessInfo.processInfo.environment["KOINE_MUTANT_LAYER"]
   static let apps =
     Switch.folder.map { FileManager.default.fileExists(atPath: "\($0)/mistakes.json") } == true
-    ? PortedLayer.allCases.filter { only == nil || only == $0.rawValue } : []
+    ? PortedLayer.all.filter { only == nil || only == $0.folder } : []
 }
 
 /// Turns off the statements that `koine port` has written, one at a time: the suite has to find each. Scripts/check-mutants runs it.
@@ -58,7 +58,7 @@ private struct SeededMistake: Decodable {
   }
 
   @Test(arguments: Switch.apps) func nineOfTenMutantsAreFound(_ app: PortedLayer) async throws {
-    let (suite, all, expected) = (try app.suite("mutants"), try Switch.all(of: app), try app.expected())
+    let (suite, all, expected) = (try app.suite("mutants"), try Switch.all(of: app), try ExpectedDifferences(app.rows))
     var baselines: [Baseline] = []
     for scenario in app.scenarios {
       let old = await suite.playOld(scenario, seed: 1)
@@ -75,7 +75,7 @@ private struct SeededMistake: Decodable {
     let reached = baselines.reduce(into: Set<Int>()) { $0.formUnion($1.reached) }
     try #require(!reached.isEmpty, "the ported layer has no switches")
     let executed = all.filter { reached.contains($0.number) }
-    var lines = ["\(app.rawValue): \(all.count) written statements, \(executed.count) executed in a run of the suite"]
+    var lines = ["\(app.folder): \(all.count) written statements, \(executed.count) executed in a run of the suite"]
     lines += all.filter { !reached.contains($0.number) }.map { "not executed: \($0.line): \($0.text)" }
     let drawn = Self.draw(executed)
     var survivors: [Switch] = []
@@ -86,14 +86,16 @@ private struct SeededMistake: Decodable {
       print("mutant \(mutant.number): \(lines.last ?? "")")
     }
     let found = drawn.count - survivors.count
-    lines.append("\(app.rawValue): found \(found) of \(drawn.count), \(found * 100 / max(drawn.count, 1)) %")
+    lines.append("\(app.folder): found \(found) of \(drawn.count), \(found * 100 / max(drawn.count, 1)) %")
     print(lines.joined(separator: "\n"))
     #expect(Double(found) >= Self.share * Double(drawn.count), "\(survivors.map(\.text))")
   }
 
   /// Each mistake is named by the fact and the step of the first difference.
   @Test(arguments: SeededMistake.apps) func seededMistakesAreFound(_ app: PortedLayer) async throws {
-    let (suite, mistakes, expected) = (try app.suite("mistakes"), try SeededMistake.all(of: app), try app.expected())
+    let (suite, mistakes, expected) = (
+      try app.suite("mistakes"), try SeededMistake.all(of: app), try ExpectedDifferences(app.rows)
+    )
     #expect(mistakes.count == 12)
     var found = 0
     for (number, mistake) in mistakes.enumerated() {
@@ -109,11 +111,11 @@ private struct SeededMistake: Decodable {
       let first = wrong.differences.first
       found += first == nil ? 0 : 1
       let place = first.map { "\($0.fact) | \($0.step)" } ?? "NOT FOUND"
-      print("mistake: \(app.rawValue) | \(mistake.kind) | \(mistake.scenario) | \(place)")
+      print("mistake: \(app.folder) | \(mistake.kind) | \(mistake.scenario) | \(place)")
       #expect(first?.fact == mistake.fact, "\(mistake.kind)")
       #expect(first?.step == mistake.step, "\(mistake.kind)")
     }
-    print("\(app.rawValue): found \(found) of \(mistakes.count) mistakes")
+    print("\(app.folder): found \(found) of \(mistakes.count) mistakes")
   }
 
   /// The first difference that a mutant makes, in a scenario that reaches its statement; nil if there is none.

@@ -1,26 +1,27 @@
 import KoineTesting
+import Testing
 
-/// The ported layers in which Scripts/check-mutants makes mistakes, by their folders in Samples/porting.
-enum PortedLayer: String, CaseIterable, Sendable {
-  case callAgent = "call-agent"
-  case stageStrategy = "stage-strategy"
-  case meetingSession = "meeting-session"
-  case eventListener = "event-listener"
-  case stageOfListener = "event-listener-to-stage-strategy"
-
+/// The ported layers in which Scripts/check-mutants makes mistakes.
+struct PortedLayer: Sendable, CustomTestStringConvertible {
+  /// In Samples/porting.
+  let folder: String
   /// The suite that compares the app with the layer.
-  @MainActor func suite(_ purpose: String) throws -> PortingSuite<any CallLayer> {
-    if let app = ReferenceApp(rawValue: rawValue) { return app.portedSuite(purpose) }
-    return try StageOfListenerTests.suite(expected())
-  }
-
+  let suite: @MainActor @Sendable (_ purpose: String) throws -> PortingSuite<any CallLayer>
   /// The differences that are documented behaviour of the target.
-  func expected() throws -> ExpectedDifferences {
-    self == .stageOfListener ? try ExpectedDifferences(ExpectedRows.stageOfListener) : .none
-  }
+  let rows: [ExpectedDifference]
+  /// The scenarios that both layers can play.
+  let scenarios: [PortingScenario]
 
-  /// The scenarios that both layers can play: a stage has no messages, and a shared screen has the camera's place.
-  var scenarios: [PortingScenario] {
-    PortingScenario.all.filter { self != .stageOfListener || $0.id != "messages" && $0.id != "share" }
-  }
+  var testDescription: String { folder }
+
+  static let all =
+    ReferenceApp.allCases.map { app in
+      PortedLayer(
+        folder: app.rawValue, suite: { app.portedSuite($0) }, rows: [], scenarios: PortingScenario.all)
+    }
+    + PortedPair.all.map { pair in
+      PortedLayer(
+        folder: pair.folder, suite: { _ in try pair.suite() }, rows: pair.rows,
+        scenarios: PortingScenario.all.filter { !pair.notPlayed.contains($0.id) })
+    }
 }

@@ -15,8 +15,25 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
 
   var name: String { "\(app.rawValue) → \(target.rawValue)" }
   var testDescription: String { name }
+  /// In Samples/porting.
+  var folder: String { "\(app.rawValue)-to-\(target.rawValue)" }
+  /// A stage has no messages, and its shared screen takes the camera's place.
+  private var isOfStage: Bool { app == .stageStrategy || target == .stageStrategy }
+  var notPlayed: [String] { isOfStage ? ["share", "messages"] : [] }
 
-  private static let all = [
+  /// The suite that compares the app with its port.
+  @MainActor func suite() throws -> PortingSuite<any CallLayer> {
+    PortingSuite(
+      pair: name, old: { try app.makeLayer(in: $0) }, new: makeLayer,
+      facts: { layer in
+        var facts = layer.facts
+        facts.activeSpeaker = nil  // each vendor marks another one of several that speak at once, by its own measure
+        return facts
+      }, view: { $0.view }, actions: isOfStage ? Actions.ofStage : Actions.all,
+      expected: try ExpectedDifferences(rows))
+  }
+
+  static let all = [
     PortedPair(
       app: .callAgent, target: .meetingSession, brief: ["people", "mute", "share", "messages", "removed"],
       rows: ExpectedRows.meetingOfAgent, makeLayer: { try MeetingOfAgentLayer(in: $0) }),
@@ -24,31 +41,24 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
       app: .eventListener, target: .meetingSession, brief: ["people", "mute", "share", "messages", "removed"],
       rows: ExpectedRows.meetingOfListener, makeLayer: { try MeetingOfListenerLayer(in: $0) }),
     PortedPair(
+      app: .eventListener, target: .stageStrategy, brief: ["people", "mute", "removed", "camera"],
+      rows: ExpectedRows.stageOfListener, makeLayer: { try StageOfListenerLayer(in: $0) }),
+    PortedPair(
       app: .stageStrategy, target: .meetingSession, brief: ["people", "mute", "removed", "camera"],
       rows: ExpectedRows.meetingOfStage, makeLayer: { try MeetingOfStageLayer(in: $0) }),
+    PortedPair(
+      app: .stageStrategy, target: .eventListener, brief: ["people", "mute", "removed", "camera"],
+      rows: ExpectedRows.listenerOfStage, makeLayer: { try ListenerOfStageLayer(in: $0) }),
   ]
   /// Those that can be played: an app in the call agent style awaits on queues that a room has to follow.
   static let playable = all.filter { roomsFollowQueues || $0.app != .callAgent }
 }
 
 @MainActor @Suite struct PortedPairTests {
-  private func compare(
-    _ pair: PortedPair, in scenarios: [PortingScenario], seeds: [UInt64]
-  ) async throws -> PortingReport {
-    let suite = PortingSuite<any CallLayer>(
-      pair: pair.name, old: { try pair.app.makeLayer(in: $0) }, new: pair.makeLayer,
-      facts: { layer in
-        var facts = layer.facts
-        facts.activeSpeaker = nil  // each vendor marks another one of several that speak at once, by its own measure
-        return facts
-      }, view: { $0.view }, actions: pair.app.actions, expected: try ExpectedDifferences(pair.rows))
-    return await suite.run(scenarios, seeds: seeds)
-  }
-
   @Test(arguments: PortedPair.playable.flatMap { pair in pair.brief.map { (pair, $0) } })
   func portShowsTheSame(_ pair: PortedPair, _ scenario: String) async throws {
     let scenario = try #require(PortingScenario.all.first { $0.id == scenario })
-    let report = try await compare(pair, in: [scenario], seeds: [1])
+    let report = await (try pair.suite()).run([scenario], seeds: [1])
     #expect(!report.runs.isEmpty)
     #expect(report.differences.isEmpty, "\(report.text())")
     #expect(report.notPlayed == [])
@@ -56,12 +66,11 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
 
   @Test(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports"), arguments: PortedPair.playable)
   func portShowsTheSameInAllScenarios(_ pair: PortedPair) async throws {
-    let report = try await compare(pair, in: PortingScenario.all, seeds: [1, 2, 3])
+    let report = await (try pair.suite()).run(PortingScenario.all, seeds: [1, 2, 3])
     if let folder = ProcessInfo.processInfo.environment["KOINE_PORTING_REPORTS"] {
-      let file = "\(folder)/\(pair.app.rawValue)-\(pair.target.rawValue).html"
-      try Data(report.html().utf8).write(to: URL(fileURLWithPath: file))
+      try Data(report.html().utf8).write(to: URL(fileURLWithPath: "\(folder)/\(pair.folder).html"))
     }
     #expect(report.isEqual, "\(report.text())")
-    #expect(report.notPlayed == (pair.app == .stageStrategy ? ["share", "messages"] : []))
+    #expect(report.notPlayed == pair.notPlayed)
   }
 }
