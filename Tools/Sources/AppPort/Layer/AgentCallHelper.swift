@@ -1,5 +1,11 @@
 /// What layers read from the call agent style need beside the call of a vendor's style: users, rings, calls with states and numeric ends,
 /// views, videos, and data channels. Each style adds a file with its cameras and the numbers of its ends (`MeetingAgentMedia.swift`).
+///
+/// Beside the members that all helpers have, a style adds to its call: `init?(token:isMicrophoneOn:)`, `reads(_:)`, `messageLimit`, `isIn(_:)`
+/// and `numbersOfEnd`; to its streams: `attach(view:)` and `detach(view:)` for a `Screen`; and to the agent: `Device.type`, `Screen` (a view
+/// that tells the size of its frames) and `Source` (a camera or the app's frames, for screens and for the call). Of its reports, these are
+/// read: `phaseChanged`, `joined`, `personJoined`, `personLeft`, `streamsKnown`, `streamAdded`, `streamRemoved`, `levelsChanged`,
+/// `speakerChanged`, `messageReceived` and `failed(.screen)`.
 enum AgentCallHelper {
   static func files(for writer: VendorWriter.Type) -> [LayerHelper] {
     [
