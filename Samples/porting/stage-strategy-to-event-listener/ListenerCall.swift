@@ -5,6 +5,8 @@ import WebRTC
 
 /// A meeting with one handler for what its listeners are told.
 final class ListenerCall: @unchecked Sendable {  // used on the main queue only, where the SDK calls its listeners
+  typealias Meeting = VideoSDKRTC.Meeting
+  typealias Participant = VideoSDKRTC.Participant
   let meeting: Meeting
   var handler: ((ListenerReport, ListenerCall) -> Void)?
   var hasEntered = false, isLost = false

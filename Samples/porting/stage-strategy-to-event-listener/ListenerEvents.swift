@@ -4,6 +4,7 @@ import WebRTC
 
 /// What a meeting reports.
 enum ListenerReport: @unchecked Sendable {  // made and used on the main queue only
+  typealias Participant = VideoSDKRTC.Participant
   case phaseChanged(MeetingState), joined, left(LeaveReason), connectionLost, failed(VideoSDKError)
   case personJoined(Participant), personLeft(Participant), messageReceived(PubSubMessage)
   case streamAdded(MediaStream, Participant), streamRemoved(MediaStream, Participant)

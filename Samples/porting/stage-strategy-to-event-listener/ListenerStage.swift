@@ -8,7 +8,7 @@ import WebRTC
 final class ListenerStage: @unchecked Sendable {  // used on the main queue only, where the SDK's callbacks arrive
   let call: ListenerCall
   var handler: ((Report, ListenerStage) -> Void)?
-  private(set) var participants: [Participant] = [], isConnected = false
+  private(set) var participants: [VideoSDKRTC.Participant] = [], isConnected = false
   private var streams: [String: [Stream]] = [:], sent: [Stream] = [], isPublishing = false
   private var wanted: [String: Set<ListenerKind>] = [:], known: Set<String> = []
 
@@ -81,13 +81,13 @@ final class ListenerStage: @unchecked Sendable {  // used on the main queue only
     if isPublishing, wanted == nil { (isPublishing, _) = (false, report(.personLeft(local))) }
   }
   /// Receives these kinds of streams of a participant, and no others.
-  func receive(_ kinds: Set<ListenerKind>, of person: Participant) {
+  func receive(_ kinds: Set<ListenerKind>, of person: VideoSDKRTC.Participant) {
     wanted[person.id] = kinds
     call.receive(wanted)
     update(person)
   }
-  private func update(_ one: Participant) { ListenerKind.allCases.forEach { update($0, of: one) } }
-  private func update(_ kind: ListenerKind, of person: Participant) {
+  private func update(_ one: VideoSDKRTC.Participant) { ListenerKind.allCases.forEach { update($0, of: one) } }
+  private func update(_ kind: ListenerKind, of person: VideoSDKRTC.Participant) {
     guard let wanted = wanted[person.id], known.contains(person.id) else { return }
     let isSent = call.isSent(kind, by: person), old = streams[person.id]?.first { $0.kind == kind }
     guard wanted.contains(kind) else {

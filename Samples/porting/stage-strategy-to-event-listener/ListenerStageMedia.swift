@@ -51,7 +51,7 @@ extension ListenerCall {
   }
 }
 
-extension Participant {
+extension VideoSDKRTC.Participant {
   /// A participant has an id and a name, and nothing else of the app's.
   var attributes: [String: String] { [:] }
 }

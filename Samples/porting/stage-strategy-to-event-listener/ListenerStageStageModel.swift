@@ -354,7 +354,7 @@ final class ListenerStageStageModel: NSObject, ObservableObject, @unchecked Send
   private var share: ListenerStageScreenShare?
 
   /// In the order of joining.
-  private var participants: [Participant] = []
+  private var participants: [VideoSDKRTC.Participant] = []
   private var streams: [String: [ListenerStage.Stream]] = [:]
   private var meter = StageStrategyApp.SpeakerMeter()
 
@@ -473,7 +473,7 @@ final class ListenerStageStageModel: NSObject, ObservableObject, @unchecked Send
     tiles = participants.flatMap(tiles)
   }
 
-  private func member(_ participant: Participant) -> StageStrategyApp.Member {
+  private func member(_ participant: VideoSDKRTC.Participant) -> StageStrategyApp.Member {
     let images = imageStreams(of: participant)
     let sounds = (streams[participant.id] ?? []).filter { $0.kind.isAudio }
     return StageStrategyApp.Member(
@@ -483,7 +483,7 @@ final class ListenerStageStageModel: NSObject, ObservableObject, @unchecked Send
       isSpeaking: meter.speaker == participant.id)
   }
 
-  private func tiles(of participant: Participant) -> [StageStrategyApp.Tile] {
+  private func tiles(of participant: VideoSDKRTC.Participant) -> [StageStrategyApp.Tile] {
     imageStreams(of: participant).enumerated().map { index, stream in
       let isShare = isShare(stream, at: index)
       return StageStrategyApp.Tile(
@@ -493,7 +493,7 @@ final class ListenerStageStageModel: NSObject, ObservableObject, @unchecked Send
     }
   }
 
-  private func imageStreams(of participant: Participant) -> [ListenerStage.Stream] {
+  private func imageStreams(of participant: VideoSDKRTC.Participant) -> [ListenerStage.Stream] {
     (streams[participant.id] ?? []).filter { $0.kind.isVideo }
   }
 
@@ -502,7 +502,7 @@ final class ListenerStageStageModel: NSObject, ObservableObject, @unchecked Send
     index > 0 || stream === share?.stream
   }
 
-  private func name(of participant: Participant) -> String {
+  private func name(of participant: VideoSDKRTC.Participant) -> String {
     if let name = participant.attributes["name"], !name.isEmpty { return name }
     return participant.displayName.isEmpty ? participant.id : participant.displayName
   }
@@ -511,18 +511,18 @@ final class ListenerStageStageModel: NSObject, ObservableObject, @unchecked Send
 // MARK: - Strategy
 
 extension ListenerStageStageModel {
-  func shouldPublish(_ stage: ListenerStage, shouldPublishParticipant participant: Participant) -> Bool {
+  func shouldPublish(_ stage: ListenerStage, shouldPublishParticipant participant: VideoSDKRTC.Participant) -> Bool {
     !isInBackground
   }
 
   func streamsToPublish(
-    _ stage: ListenerStage, streamsToPublishForParticipant participant: Participant
+    _ stage: ListenerStage, streamsToPublishForParticipant participant: VideoSDKRTC.Participant
   ) -> [ListenerStage.Stream] {
     [share?.stream ?? devices.cameraStream, devices.microphoneStream].compactMap { $0 }
   }
 
   func wantedMedia(
-    _ stage: ListenerStage, shouldSubscribeToParticipant participant: Participant
+    _ stage: ListenerStage, shouldSubscribeToParticipant participant: VideoSDKRTC.Participant
   ) -> Set<ListenerKind> {
     isInBackground ? [.microphone] : Set(ListenerKind.allCases)
   }
@@ -549,12 +549,12 @@ extension ListenerStageStageModel {
     }
   }
 
-  func participantJoined(_ stage: ListenerStage, participantDidJoin participant: Participant) {
+  func participantJoined(_ stage: ListenerStage, participantDidJoin participant: VideoSDKRTC.Participant) {
     participants.append(participant)
     refresh()
   }
 
-  func participantLeft(_ stage: ListenerStage, participantDidLeave participant: Participant) {
+  func participantLeft(_ stage: ListenerStage, participantDidLeave participant: VideoSDKRTC.Participant) {
     participants.removeAll { $0.id == participant.id }
     streams[participant.id] = nil
     meter.measure(participant.id, rms: nil)
@@ -562,25 +562,25 @@ extension ListenerStageStageModel {
   }
 
   func publishingChanged(
-    _ stage: ListenerStage, participant: Participant, didChange publishState: Bool
+    _ stage: ListenerStage, participant: VideoSDKRTC.Participant, didChange publishState: Bool
   ) {
     if participant.isLocal && publishState == true { networkProblem = nil }
   }
 
-  func streamAdded(_ stage: ListenerStage, participant: Participant, didAdd streams: [ListenerStage.Stream]) {
+  func streamAdded(_ stage: ListenerStage, participant: VideoSDKRTC.Participant, didAdd streams: [ListenerStage.Stream]) {
     self.streams[participant.id, default: []] += streams
     if !participant.isLocal { streams.forEach { measure($0, of: participant) } }
     refresh()
   }
 
-  func streamRemoved(_ stage: ListenerStage, participant: Participant, didRemove streams: [ListenerStage.Stream]) {
+  func streamRemoved(_ stage: ListenerStage, participant: VideoSDKRTC.Participant, didRemove streams: [ListenerStage.Stream]) {
     let urns = Set(streams.map { $0.id })
     self.streams[participant.id]?.removeAll { urns.contains($0.id) }
     if streams.contains(where: { $0.kind.isAudio }) { meter.measure(participant.id, rms: nil) }
     refresh()
   }
 
-  func streamMuted(_ stage: ListenerStage, participant: Participant, didChangeMutedStreams streams: [ListenerStage.Stream]) {
+  func streamMuted(_ stage: ListenerStage, participant: VideoSDKRTC.Participant, didChangeMutedStreams streams: [ListenerStage.Stream]) {
     if streams.contains(where: { $0.kind.isAudio && $0.isMuted }) {
       meter.measure(participant.id, rms: nil)
     }
@@ -592,7 +592,7 @@ extension ListenerStageStageModel {
   //   refresh()
   // }
 
-  private func measure(_ stream: ListenerStage.Stream, of participant: Participant) {
+  private func measure(_ stream: ListenerStage.Stream, of participant: VideoSDKRTC.Participant) {
     guard let device = (stream.kind.isAudio ? stream : nil) else { return }
     device.setLevelHandler { [weak self, weak stream] stats in
       guard let self, let stream, !stream.isMuted else { return }
@@ -689,7 +689,7 @@ extension ListenerStageStageModel {
     for participant in stage.participants { decide(about: participant) }
   }
 
-  private func decide(about participant: Participant) {
+  private func decide(about participant: VideoSDKRTC.Participant) {
     guard let stage else { return }
     stage.receive(wantedMedia(stage, shouldSubscribeToParticipant: participant), of: participant)
   }

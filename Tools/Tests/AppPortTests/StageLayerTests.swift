@@ -247,7 +247,7 @@ import Testing
     let source = layer.source
     #expect(source.contains("import VideoSDKRTC\nimport WebRTC\n"))
     #expect(source.contains("let stage = try ListenerStage(token: token)\n"))
-    #expect(source.contains("var people: [Participant] = []"))
+    #expect(source.contains("var people: [VideoSDKRTC.Participant] = []"))
     #expect(source.contains("if participant.displayName.isEmpty { people.append(participant) }"))
     #expect(source.contains("didChange state: MeetingState, withError"))
     #expect(source.contains("case .CONNECTING, .CONNECTED: break\n    case .CLOSED: stage.leave()\n    default: break"))

@@ -18,6 +18,8 @@ enum ListenerCallHelper {
 
     /// A meeting with one handler for what its listeners are told.
     final class ListenerCall: @unchecked Sendable {  // used on the main queue only, where the SDK calls its listeners
+      typealias Meeting = VideoSDKRTC.Meeting
+      typealias Participant = VideoSDKRTC.Participant
       let meeting: Meeting
       var handler: ((ListenerReport, ListenerCall) -> Void)?
       var hasEntered = false, isLost = false
@@ -122,6 +124,7 @@ enum ListenerCallHelper {
 
     /// What a meeting reports.
     enum ListenerReport: @unchecked Sendable {  // made and used on the main queue only
+      typealias Participant = VideoSDKRTC.Participant
       case phaseChanged(MeetingState), joined, left(LeaveReason), connectionLost, failed(VideoSDKError)
       case personJoined(Participant), personLeft(Participant), messageReceived(PubSubMessage)
       case streamAdded(MediaStream, Participant), streamRemoved(MediaStream, Participant)
@@ -256,7 +259,7 @@ enum ListenerCallHelper {
       }
     }
 
-    extension Participant {
+    extension VideoSDKRTC.Participant {
       /// A participant has an id and a name, and nothing else of the app's.
       var attributes: [String: String] { [:] }
     }

@@ -15,7 +15,8 @@ final class ListenerWriter: VendorWriter {
 
   override class var words: [String: [String]] { table }
   private static let table: [String: [String]] = [
-    "Participant": ["Participant"], "Participant.id": ["id"], "Participant.isLocal": ["isLocal"],
+    // The app may have a type of its own with this name, or import another module that has one.
+    "Participant": ["VideoSDKRTC.Participant"], "Participant.id": ["id"], "Participant.isLocal": ["isLocal"],
     "Participant.name": ["displayName"], "Participant.userID": ["displayName"],
     "SessionState": ["MeetingState"], "SessionState.connecting": ["CONNECTING"],
     "SessionState.connected": ["CONNECTED"], "SessionState.reconnecting": ["RECONNECTING"],

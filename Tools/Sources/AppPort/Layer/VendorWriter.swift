@@ -132,7 +132,8 @@ class VendorWriter: LayerWriter {
 
   final override class func hasWord(_ word: String) -> Bool {
     if missing.contains(String(word.prefix { $0 != "." })) { return false }
-    return word == "self" || word == "String" || word.hasPrefix("UIView.") || words[word] != nil || ownNames[word] != nil
+    return word == "self" || word == "String" || word.hasPrefix("UIView.") || words[word] != nil
+      || ownNames[word] != nil
       || names[word] != nil || word.hasPrefix("(") || word == "added" || word == "removed"
   }
 
