@@ -35,19 +35,19 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
 
   static let all = [
     PortedPair(
-      app: .callAgent, target: .meetingSession, brief: ["people", "mute", "share", "messages", "removed"],
+      app: .callAgent, target: .meetingSession, brief: ["people", "messages", "removed"],
       rows: ExpectedRows.meetingOfAgent, makeLayer: { try MeetingOfAgentLayer(in: $0) }),
     PortedPair(
-      app: .eventListener, target: .meetingSession, brief: ["people", "mute", "share", "messages", "removed"],
+      app: .eventListener, target: .meetingSession, brief: ["people", "mute", "share", "removed"],
       rows: ExpectedRows.meetingOfListener, makeLayer: { try MeetingOfListenerLayer(in: $0) }),
     PortedPair(
-      app: .eventListener, target: .stageStrategy, brief: ["people", "mute", "removed", "camera"],
+      app: .eventListener, target: .stageStrategy, brief: ["people", "mute", "removed"],
       rows: ExpectedRows.stageOfListener, makeLayer: { try StageOfListenerLayer(in: $0) }),
     PortedPair(
-      app: .stageStrategy, target: .meetingSession, brief: ["people", "mute", "removed", "camera"],
+      app: .stageStrategy, target: .meetingSession, brief: ["people", "mute", "removed"],
       rows: ExpectedRows.meetingOfStage, makeLayer: { try MeetingOfStageLayer(in: $0) }),
     PortedPair(
-      app: .stageStrategy, target: .eventListener, brief: ["people", "mute", "removed", "camera"],
+      app: .stageStrategy, target: .eventListener, brief: ["people", "mute", "removed"],
       rows: ExpectedRows.listenerOfStage, makeLayer: { try ListenerOfStageLayer(in: $0) }),
   ]
   /// Those that can be played: an app in the call agent style awaits on queues that a room has to follow.
