@@ -258,7 +258,18 @@ enum AgentCallHelper {
 
       /// What a user, a call or a channel begins with. The token has the user's name.
       final class Setup {
-        var name = "", isMuted = false, videos: [Video] = [], channel: Int32 = 0
+        var name = "", channel: Int32 = 0
+        /// The options of the microphone and those of the sent videos, where the app makes them apart.
+        var audio: Setup?, sent: Setup?
+        private var ownMute = false, ownVideos: [Video] = []
+        var isMuted: Bool {
+          get { audio?.isMuted ?? ownMute }
+          set { if let audio { audio.isMuted = newValue } else { ownMute = newValue } }
+        }
+        var videos: [Video] {
+          get { sent?.videos ?? ownVideos }
+          set { if let sent { sent.videos = newValue } else { ownVideos = newValue } }
+        }
         var video: [Video]? {
           get { videos }
           set { videos = newValue ?? [] }
@@ -576,6 +587,11 @@ enum AgentCallHelper {
     extension ‹RoomAgent›.Call {
       func hangUp(isolation: isolated (any Actor)? = #isolation) async throws {
         try await done { hangUp(completion: $0) }
+      }
+      /// The options of an end have no effect: the app's own server ends a call for all.
+      func hangUp(setup: ‹RoomAgent›.Setup?, completion: @escaping ‹RoomAgent›.Done) { hangUp(completion: completion) }
+      func hangUp(setup: ‹RoomAgent›.Setup?, isolation: isolated (any Actor)? = #isolation) async throws {
+        try await done { hangUp(setup: setup, completion: $0) }
       }
       func setMuted(_ isMuted: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
         try await done { setMuted(isMuted, completion: $0) }

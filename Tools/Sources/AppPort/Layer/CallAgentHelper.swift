@@ -3,10 +3,9 @@ enum CallAgentHelper {
   static let files = [
     LayerHelper(
       fileName: "RoomAgent.swift",
-      typeNames: ["CallSetup", "RoomCredential", "RoomAgent", "IncomingRing"], source: roomAgent),
-    LayerHelper(
-      fileName: "AgentCall.swift",
-      typeNames: ["AgentCallState", "AgentCall"], source: agentCall),
+      typeNames: ["RoomCredential", "RoomAgent", "IncomingRing"], source: roomAgent),
+    LayerHelper(fileName: "AgentCall.swift", typeNames: ["AgentCall"], source: agentCall),
+    LayerHelper(fileName: "CallSetup.swift", typeNames: ["AgentCallState", "CallSetup"], source: callSetup),
     LayerHelper(
       fileName: "RoomVideo.swift",
       typeNames: ["RoomFrame", "RoomVideo"], source: roomVideo),
@@ -66,6 +65,9 @@ enum CallAgentHelper {
       func hangUp(isolation: isolated (any Actor)? = #isolation) async throws {
         try await done { hangUp(completion: $0) }
       }
+      func hangUp(setup: CallSetup?, isolation: isolated (any Actor)? = #isolation) async throws {
+        try await done { hangUp(setup: setup, completion: $0) }
+      }
       func setMuted(_ isMuted: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
         try await done { setMuted(isMuted, completion: $0) }
       }
@@ -94,15 +96,6 @@ enum CallAgentHelper {
     import Koine
     import KoineBackends
     import KoineTokens
-
-    /// What a user, a call or a channel begins with.
-    final class CallSetup {
-      var name = "", isMuted = false, videos: [RoomVideo] = [], channel: Int32 = 0
-      var video: [RoomVideo]? {
-        get { videos }
-        set { videos = newValue ?? [] }
-      }
-    }
 
     typealias RoomDone = ((any Error)?) -> Void
 
@@ -201,12 +194,45 @@ enum CallAgentHelper {
 
     """#
 
+  private static let callSetup = #"""
+    // What layers that `koine port` writes of the call agent style need for options: the same file for every app.
+    import Koine
+
+    enum AgentCallState { case none, connecting, ringing, inLobby, connected, leaving, ended }
+
+    /// What a user, a call or a channel begins with, and how a call ends.
+    final class CallSetup {
+      var name = "", channel: Int32 = 0, endsForAll = false
+      /// The options of the microphone and those of the sent videos, where the app makes them apart.
+      var audio: CallSetup?, sent: CallSetup?
+      private var ownMute = false, ownVideos: [RoomVideo] = []
+      var isMuted: Bool {
+        get { audio?.isMuted ?? ownMute }
+        set { if let audio { audio.isMuted = newValue } else { ownMute = newValue } }
+      }
+      var videos: [RoomVideo] {
+        get { sent?.videos ?? ownVideos }
+        set { if let sent { sent.videos = newValue } else { ownVideos = newValue } }
+      }
+      var video: [RoomVideo]? {
+        get { videos }
+        set { videos = newValue ?? [] }
+      }
+    }
+
+    extension AgentCall {
+      func hangUp(setup: CallSetup?, completion: @escaping RoomDone) {
+        if setup?.endsForAll == true { session?.closeRoom() }
+        hangUp(completion: completion)
+      }
+    }
+
+    """#
+
   private static let agentCall = #"""
     // What layers that `koine port` writes of the call agent style need for a call: the same file for every app.
     import Foundation
     import Koine
-
-    enum AgentCallState { case none, connecting, ringing, inLobby, connected, leaving, ended }
 
     /// A call as the style has it: with a state of its own, and with ends in numbers.
     final class AgentCall: RoomCall, @unchecked Sendable {

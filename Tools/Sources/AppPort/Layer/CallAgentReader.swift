@@ -24,7 +24,15 @@ enum CallAgentReader: StyleReader {
   }
 
   private static let emptyOptions: Set<String> = [
-    "OutgoingAudioOptions.init()", "OutgoingVideoOptions.init()", "IncomingVideoOptions.init()",
+    "OutgoingAudioOptions.init()", "OutgoingVideoOptions.init()", "IncomingVideoOptions.init()", "AudioOptions.init()",
+  ]
+  /// Options of options, by the properties that hold them: what the call's options call them.
+  private static let parts = [
+    "CallOptions.outgoingAudioOptions": "audio", "CallOptions.audioOptions": "audio",
+    "CallOptions.outgoingVideoOptions": "sent",
+  ]
+  private static let madeParts: Set<String> = [
+    "OutgoingAudioOptions.init()", "OutgoingVideoOptions.init()", "AudioOptions.init()",
   ]
 
   /// Symbols whose meaning is one of the helpers'.
@@ -35,6 +43,9 @@ enum CallAgentReader: StyleReader {
     "StartCallOptions": "CallSetup", "StartCallOptions.init()": "CallSetup.init()",
     "AcceptCallOptions": "CallSetup", "AcceptCallOptions.init()": "CallSetup.init()", "CallOptions": "CallSetup",
     "CallOptions.outgoingAudioOptions": "self", "CallOptions.outgoingVideoOptions": "self",
+    "CallOptions.audioOptions": "self", "OutgoingAudioOptions": "CallSetup", "OutgoingVideoOptions": "CallSetup",
+    "AudioOptions": "CallSetup", "AudioOptions.muted": "CallSetup.isMuted",
+    "HangUpOptions": "CallSetup", "HangUpOptions.init()": "CallSetup.init()",
     "OutgoingAudioOptions.muted": "CallSetup.isMuted", "OutgoingVideoOptions.streams": "CallSetup.videos",
     "CallOptions.videoOptions": "CallSetup.video", "VideoOptions": "[RoomVideo]",
     "VideoOptions.localVideoStreams": "self",
@@ -239,6 +250,11 @@ enum CallAgentReader: StyleReader {
       return call.leadingTrivia.description + renderer.context.writer.failure(of: error)
         + call.trailingTrivia.description
     }
+    if madeParts.contains(symbol), call.arguments.isEmpty, !isPartInPlace(call, renderer) {
+      renderer.mark(token, .inHelper)
+      return call.leadingTrivia.description + renderer.context.writer.name(of: "CallSetup").text + "()"
+        + call.trailingTrivia.description
+    }
     guard let function = functions[symbol] else { return nil }
     var arguments = function.first
     for argument in call.arguments {
@@ -246,12 +262,13 @@ enum CallAgentReader: StyleReader {
         throw .unknown("\(symbol) with the argument '\(argument.label?.text ?? "_")'")
       }
       guard let label else {
-        // Options that say nothing.
+        // Options that say nothing, or how the call ends.
         let options = argument.expression.as(FunctionCallExprSyntax.self)
-        guard options?.arguments.isEmpty ?? argument.expression.is(NilLiteralExprSyntax.self) else {
-          throw .unknown("\(symbol) with options")
+        if options?.arguments.isEmpty ?? argument.expression.is(NilLiteralExprSyntax.self) {
+          renderer.markAll(in: argument.expression, .dropped)
+        } else {
+          arguments.append("setup: \(try renderer.trimmed(argument.expression))")
         }
-        renderer.markAll(in: argument.expression, .dropped)
         continue
       }
       let text = try renderer.trimmed(argument.expression)
@@ -301,6 +318,14 @@ enum CallAgentReader: StyleReader {
   }
 
   // MARK: Options
+
+  /// Whether empty options are made where they become a part of a call's options: the options have all in one.
+  private static func isPartInPlace(_ call: FunctionCallExprSyntax, _ renderer: LayerRenderer) -> Bool {
+    guard let elements = call.parent?.as(ExprListSyntax.self), elements.count == 3,
+      let target = elements.first?.as(MemberAccessExprSyntax.self)
+    else { return false }
+    return renderer.symbol(at: target.declName.baseName).map { parts[$0] != nil } ?? false
+  }
 
   /// `options.outgoingAudioOptions?.muted`: the options have all in one.
   private static func text(
@@ -366,6 +391,10 @@ enum CallAgentReader: StyleReader {
       renderer.mark(size, .written)
       let format = try renderer.trimmed(base)
       return before + "(\(format).width, \(format).height) = \(numbers)" + after
+    }
+    if let part = parts[symbol], !(elements[2].as(FunctionCallExprSyntax.self)?.arguments.isEmpty ?? false) {
+      renderer.mark(token, .inHelper)
+      return before + "\(try renderer.trimmed(base)).\(part) = \(try renderer.trimmed(elements[2]))" + after
     }
     guard symbol.hasSuffix(".delegate"),
       elements[2].as(DeclReferenceExprSyntax.self)?.baseName.tokenKind == .keyword(.self)

@@ -4,7 +4,7 @@ import KoinePorting
 import SwiftSyntax
 
 /// Why a piece of the app's code cannot be written in the target's words.
-enum Unportable: Error {
+enum Unportable: Error, Equatable {
   case unknown(String)
   case lost(symbol: String, instead: String)
   /// It uses a declaration of the app's that is left out, because the target has no word for what it does.
@@ -36,6 +36,8 @@ final class LayerRenderer {
 
   /// Where expressions begin that have no counterpart.
   private var dropped: Set<CodeLocation> = []
+  /// Local variables, those of inner blocks last: why their declarations are comments; nil for those that are ported.
+  private var locals: [(name: String, error: Unportable?)] = []
   /// Declarations that the compiler has refused in an earlier form of the new file.
   private let refusals: [LayerRefusal]
   private var marks = DeclarationMarks()
@@ -72,6 +74,7 @@ final class LayerRenderer {
       // A program begins in one place: the app's.
       return node.leadingTrivia.description + "/* \(node.trimmedDescription) */" + node.trailingTrivia.description
     }
+    if let error = useOfMissingLocal(node) { throw error }
     if let text = try context.reader.reader.text(of: node, self) { return text }
     if let call = node.as(FunctionCallExprSyntax.self), let text = try CallRenderer(self).text(of: call) { return text }
     if let member = node.as(MemberAccessExprSyntax.self), let text = try text(of: member) { return text }
@@ -538,6 +541,10 @@ final class LayerRenderer {
   /// The node as a comment, with the reason.
   private func comment(_ node: some SyntaxProtocol, _ error: Unportable) -> String {
     let place = source.location(of: node.firstToken(viewMode: .sourceAccurate)!)
+    var error = error
+    if case .lost(let symbol, _) = error, takesMore(node, than: symbol) {
+      error = .unknown("\(symbol), and the code that needs it")
+    }
     switch error {
     case .lost(let symbol, let instead):
       markAll(in: node, .dropped)
@@ -574,23 +581,129 @@ final class LayerRenderer {
   // MARK: Statements
 
   private func text(of items: CodeBlockItemListSyntax) throws(Unportable) -> String {
-    // What is missing from a closure changes its type: then the statement around it is the unit.
-    guard let owner = items.parent, !owner.is(ClosureExprSyntax.self), !owner.is(SourceFileSyntax.self) else {
-      return try children(Syntax(items))
-    }
+    // What is missing from a closure of one statement changes its type: then the statement around it is the unit.
+    guard let owner = items.parent, !owner.is(ClosureExprSyntax.self) || items.count > 1,
+      !owner.is(SourceFileSyntax.self)
+    else { return try children(Syntax(items)) }
     var text = ""
+    let outer = locals.count
+    defer { locals.removeLast(locals.count - outer) }
     for item in items {
       if isOnlyForDropped(item, in: owner) {
         text += Self.comment(item, "koine port: only what has no counterpart needs it")
         markAll(in: item, .dropped)
         continue
       }
-      do { text += try children(Syntax(item)) } catch {
-        guard Self.isAlone(item, in: items) else { throw error }
+      let local = Self.local(item)
+      do {
+        text += try children(Syntax(item))
+        if let local { locals.append((local, nil)) }
+      } catch {
+        // What uses the variable is a comment, too, and not all of the function.
+        if let local { locals.append((local, error)) }
+        guard local != nil || Self.isAlone(item, in: items) else { throw error }
         text += comment(item, error)
       }
     }
     return text
+  }
+
+  /// The local variable that a statement declares.
+  private static func local(_ item: CodeBlockItemSyntax) -> String? {
+    guard let variable = item.item.as(VariableDeclSyntax.self), variable.bindings.count == 1 else { return nil }
+    return variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+  }
+
+  /// Why an expression cannot be written that names a local variable whose declaration is a comment.
+  private func useOfMissingLocal(_ node: Syntax) -> Unportable? {
+    guard !locals.isEmpty else { return nil }
+    let token: TokenSyntax
+    if let name = node.as(DeclReferenceExprSyntax.self),
+      node.parent?.as(MemberAccessExprSyntax.self)?.declName.id != name.id,
+      node.parent?.is(KeyPathPropertyComponentSyntax.self) != true
+    {
+      token = name.baseName
+    } else if let binding = node.as(OptionalBindingConditionSyntax.self), binding.initializer == nil,
+      let name = binding.pattern.as(IdentifierPatternSyntax.self)
+    {
+      token = name.identifier
+    } else if let capture = node.as(ClosureCaptureSyntax.self), capture.initializer == nil {
+      token = capture.name
+    } else {
+      return nil
+    }
+    guard let error = locals.last(where: { $0.name == token.text })?.error else { return nil }
+    switch error {
+    case .unknown: return error
+    // What sets up the variable goes with it. What gets it has an effect of its own.
+    case .lost: return isSetUp(node) ? error : .unknown("'\(token.text)', which has no counterpart")
+    }
+  }
+
+  /// Whether a statement assigns to a member of a variable, or calls a function of it.
+  private func isSetUp(_ name: Syntax) -> Bool {
+    var node = name
+    while let parent = node.parent {
+      if let member = parent.as(MemberAccessExprSyntax.self) {
+        guard member.base?.id == node.id else { return false }
+      } else if let call = parent.as(FunctionCallExprSyntax.self) {
+        guard call.calledExpression.id == node.id else { return false }
+      } else if let list = parent.as(ExprListSyntax.self) {
+        guard list.first?.id == node.id, list.dropFirst().first?.is(AssignmentExprSyntax.self) == true else {
+          return false
+        }
+      } else if parent.is(CodeBlockItemSyntax.self) {
+        return true
+      } else if !parent.is(TryExprSyntax.self), !parent.is(AwaitExprSyntax.self), !parent.is(SequenceExprSyntax.self),
+        !parent.is(OptionalChainingExprSyntax.self), !parent.is(ForceUnwrapExprSyntax.self)
+      {
+        return false
+      }
+      node = parent
+    }
+    return false
+  }
+
+  // MARK: Effects
+
+  /// Whether a comment for a symbol without counterpart would take code along that has an effect of its own: other statements, or a call
+  /// that gets what has no counterpart.
+  private func takesMore(_ node: some SyntaxProtocol, than symbol: String) -> Bool {
+    func isLost(_ token: TokenSyntax) -> Bool {
+      if case .lost(let found, _)? = reading(at: token) { found == symbol } else { false }
+    }
+    guard let token = node.tokens(viewMode: .sourceAccurate).first(where: isLost) else { return false }
+    let around = Set(sequence(first: Syntax(token), next: \.parent).prefix { $0.id != node.parent?.id }.map(\.id))
+    var waiting = [Syntax(node)]
+    while let next = waiting.popLast() {
+      if next.is(CodeBlockItemSyntax.self), !around.contains(next.id),
+        !next.tokens(viewMode: .sourceAccurate).contains(where: isLost)
+      {
+        return true
+      }
+      // An argument, or a closure that is one.
+      if let call = next.as(FunctionCallExprSyntax.self), around.contains(next.id) {
+        if around.contains(call.calledExpression.id) {
+          // Arguments of what has no counterpart go with it.
+          waiting.append(Syntax(call.calledExpression))
+          continue
+        }
+        if hasEffect(call) { return true }
+      }
+      waiting += next.children(viewMode: .sourceAccurate)
+    }
+    return false
+  }
+
+  private func hasEffect(_ call: FunctionCallExprSyntax) -> Bool {
+    guard
+      let token = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName
+        ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName
+    else { return false }
+    switch reading(at: token) {
+    case .intent, .registration, .structure, .unknown: return true
+    default: return false
+    }
   }
 
   /// Whether a statement makes a constant that is used only in expressions without counterpart.
