@@ -9,11 +9,14 @@ public struct CallModel: Sendable {
   public private(set) var readings: [CodeLocation: Reading] = [:]
   public private(set) var handlers: [Handler] = []
   public private(set) var kept: [KeptProperty] = []
+  /// Functions of other classes than the call class that handle what only the call class gets.
+  public private(set) var foreign: [Handler] = []
 
   public init(style: Style) { self.style = style }
 
   public mutating func add(_ reading: Reading, at location: CodeLocation) { readings[location] = reading }
   public mutating func add(_ handler: Handler) { handlers.append(handler) }
+  public mutating func add(foreign handler: Handler) { foreign.append(handler) }
   public mutating func add(_ property: KeptProperty) { kept.append(property) }
 
   /// The model without the handlers with these identifiers.

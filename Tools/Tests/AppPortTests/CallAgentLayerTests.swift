@@ -253,6 +253,37 @@ import Testing
     #expect(layer.warnings == [])
   }
 
+  @Test func delegatesOfOtherClassesStayUnderAWarning() throws {
+    let layer = try layer(
+      """
+      final class Observer: RemoteParticipantDelegate, CallAgentDelegate {
+        var changed: () -> Void = {}
+        func follow(_ one: RemoteParticipant) { changed(); one.delegate = self }
+        func sign(_ agent: CallAgent) { agent.delegate = self }
+        func remoteParticipant(_ one: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) { changed() }
+        func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) { changed() }
+      }
+      final class Model: CallDelegate {
+        var call: Call?
+        let observer = Observer()
+        func take(_ call: Call, _ one: RemoteParticipant) {
+          call.delegate = self
+          one.delegate = observer
+        }
+        func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) { print(call.state == .connected) }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("RemoteParticipant.delegate in another class than Model"))
+    #expect(source.contains("// func remoteParticipant(_ one: RemoteParticipant, didChangeMuteState"))
+    #expect(source.contains("    // one.delegate = observer\n"))
+    // Agents have a handler for each class.
+    #expect(source.contains("agent.callsHandler = { [weak self] calls, agent in self?.callsChanged("))
+    #expect(source.contains("if call.hasNewState { stateChanged(call, didChangeState: event) }"))
+    #expect(!source.contains("followed"))
+    #expect(layer.plan.text.contains("Observer.remoteParticipant(_:didChangeMuteState:)"))
+  }
+
   @Test func objectsAreComparedByIdentityAndMembersOfParticipantsHaveSelf() throws {
     let layer = try layer(
       """

@@ -333,6 +333,38 @@ import Testing
     #expect(layer.report.contains("Both layers are behind the protocol Calls."))
   }
 
+  @Test func callbacksOfOtherClassesStayUnderAWarningAndAreNotCalled() throws {
+    let layer = try layer(
+      """
+      final class Events: MeetingEventListener {
+        var joined: () -> Void = {}
+        func onMeetingJoined() { joined() }
+        func onParticipantJoined(_ participant: Participant) { print(participant.displayName) }
+        func onHlsStarted() {}
+      }
+      final class Model {
+        private var meeting: Meeting?
+        private let events = Events()
+        func start() { print("starts"); meeting?.addEventListener(events) }
+        func leave() { meeting?.leave() }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("MeetingEventListener.onMeetingJoined() in another class than Model"))
+    #expect(source.contains("  // func onMeetingJoined() { joined() }\n"))
+    #expect(source.contains("  // func onParticipantJoined(_ participant: Participant) { print(participant.displayName) }\n"))
+    #expect(source.contains("addEventListener with another object than self"))
+    #expect(source.contains("func leave() { meeting?.session?.leave {} }"))
+    #expect(!source.contains("func handle("))
+    #expect(!source.contains("participantJoined"))
+    for text in [layer.report, layer.plan.text] {
+      #expect(text.contains("What the call reports reaches Model only"))
+      #expect(text.contains("Events.onMeetingJoined()"))
+      #expect(text.contains("Events.onParticipantJoined(_:)"))
+    }
+    #expect(layer.plan.byHand.contains { $0.symbol.hasPrefix("MeetingEventListener.onMeetingJoined()") })
+  }
+
   @Test func callsOfTheMeetingSessionTakeThePlaceOfTheListeners() throws {
     let layer = try layer(
       """

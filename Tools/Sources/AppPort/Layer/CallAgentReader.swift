@@ -16,6 +16,10 @@ enum CallAgentReader: StyleReader {
     "ScreenShareOutgoingVideoStream",
   ]
 
+  static let factsOfObjects: Set<Fact> = [
+    .ring, .callsChanged, .ringEnded, .channelOpened, .channelMessage, .shareChanged, .viewFailed, .firstFrame,
+  ]
+
   static func value(of symbols: [String]) -> String? { nil }
 
   static func reading(of symbol: String) -> Reading? {
@@ -433,6 +437,12 @@ enum CallAgentReader: StyleReader {
       let statements = statements.compactMap { $0 }
       let margin = node.leadingTrivia.description.split(separator: "\n").last.map { "\n" + $0 } ?? "; "
       return statements.isEmpty ? nil : statements.joined(separator: margin)
+    }
+    let ofCallClass: Set<String> = [
+      "Call.delegate", "RemoteParticipant.delegate", "DominantSpeakersCallFeature.delegate", "DeviceManager.delegate",
+    ]
+    guard !ofCallClass.contains(symbol) || context.isInCallClass(Syntax(node), in: renderer.source) else {
+      throw .unknown("\(symbol) in another class than \(context.callClass.name)")
     }
     var share = Share.inHelper
     let text: String?

@@ -116,7 +116,7 @@ public struct CallLayer: Sendable {
       context, outcomes, meanings: meanings, answers: answers, prefix: prefix, newName: typeName, to: target,
       files: [(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) })
     report = Self.report(
-      callClass, layer, typeName, sites.sites.count, counts, warnings, toSet: context.writer.toSet)
+      callClass, layer, typeName, sites.sites.count, counts, warnings, context.foreignText, toSet: context.writer.toSet)
   }
 
   /// Each round leaves at least one more declaration as a comment; so many rounds end all chains that apps have.
@@ -200,7 +200,7 @@ public struct CallLayer: Sendable {
 
   private static func report(
     _ callClass: CallClass, _ layer: LayerDeclarations, _ name: String, _ total: Int,
-    _ counts: [(share: String, count: Int)], _ warnings: [String], toSet: [String]
+    _ counts: [(share: String, count: Int)], _ warnings: [String], _ foreign: String?, toSet: [String]
   ) -> String {
     let shares = percentages(counts.map(\.count))
     var lines = [
@@ -212,6 +212,7 @@ public struct CallLayer: Sendable {
     if !toSet.isEmpty {
       lines.append("To be set before the app makes the call: " + toSet.joined(separator: ", "))
     }
+    if let foreign { lines.append(foreign) }
     if !warnings.isEmpty { lines += ["", "To be written by hand (\(warnings.count))"] + warnings.map { "  " + $0 } }
     return lines.joined(separator: "\n")
   }

@@ -107,6 +107,31 @@ final class LayerContext {
     return nil
   }
 
+  /// The function of another class than the call class that handles what only the call class gets; nil for other declarations.
+  func foreignHandler(_ node: Syntax, in source: CompiledSource) -> Handler? {
+    guard let function = node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self) else { return nil }
+    let usrs = source.occurrences(at: function.name).filter { !$0.roles.contains(.reference) }.map(\.symbol.usr)
+    return model.foreign.first { usrs.contains($0.usr) }
+  }
+
+  /// Why a function of another class is not ported, with the vendor's callback.
+  func reason(for handler: Handler) -> String {
+    let overridden = callClass.app.declarations[handler.usr]?.overridden ?? []
+    let symbol = overridden.lazy.compactMap { self.reader.vendorName($0.usr) }.first ?? handler.name
+    return "\(symbol) in another class than \(callClass.name)"
+  }
+
+  /// What to do with the functions of other classes; nil if there are none.
+  var foreignText: String? {
+    guard !model.foreign.isEmpty else { return nil }
+    let functions = model.foreign.map { handler in
+      let owners = callClass.app.declarations.owners(of: handler.usr)
+      return "\((owners + [handler.name]).joined(separator: ".")) (\(handler.location))"
+    }
+    return "What the call reports reaches \(callClass.name) only, so these callbacks of other classes are comments under "
+      + "#warning: \(functions.joined(separator: ", ")). Let \(callClass.name) handle them and call the other classes."
+  }
+
   /// Whether a function without statements handles what no fact says.
   func isIdleHandler(_ node: Syntax, in source: CompiledSource) -> Bool {
     node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self)?.body?.statements.isEmpty == true

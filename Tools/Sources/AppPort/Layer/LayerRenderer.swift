@@ -512,6 +512,10 @@ final class LayerRenderer {
       note(unported: node, isLeftOut: true)
       return Self.comment(node, "koine port: it handles what \(context.writer.title) does not report, and does nothing")
     }
+    if let handler = context.foreignHandler(node, in: source) {
+      note(unported: node)
+      return comment(node, .unknown(context.reason(for: handler)))
+    }
     if let symbol = context.unknownRequirement(node, in: source) {
       // Nothing would call it.
       note(unported: node)

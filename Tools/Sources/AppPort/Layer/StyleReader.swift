@@ -40,6 +40,8 @@ protocol StyleReader: Sendable {
   static func text(
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
   ) -> (text: String, share: Share)?
+  /// What objects report to a delegate of their own, which any class can be. All else reaches the call class only.
+  static var factsOfObjects: Set<Fact> { get }
   /// The vendor's functions whose counterparts throw nothing.
   static var nonthrowing: Set<String> { get }
   /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
@@ -62,6 +64,7 @@ extension StyleReader {
   static func text(
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
   ) -> (text: String, share: Share)? { nil }
+  static var factsOfObjects: Set<Fact> { [] }
   static var nonthrowing: Set<String> { [] }
   static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String? { nil }
 }
@@ -227,10 +230,14 @@ struct LayerReader {
         let fact = reader.fact(of: symbol, type: callClass.facts.declaration(usr)?.type.description)
           ?? table.fact(symbol)
       else { continue }
-      model.add(
-        Handler(
-          fact: fact, usr: usr, name: declaration.symbol.name, owner: declaration.owner?.usr ?? "",
-          location: declaration.location, unused: Self.unusedParameters(of: declaration.location, in: source)))
+      let handler = Handler(
+        fact: fact, usr: usr, name: declaration.symbol.name, owner: declaration.owner?.usr ?? "",
+        location: declaration.location, unused: Self.unusedParameters(of: declaration.location, in: source))
+      if handler.owner == callClass.type.symbol.usr || reader.factsOfObjects.contains(fact) {
+        model.add(handler)
+      } else {
+        model.add(foreign: handler)
+      }
     }
     guard declaration.owner?.usr == callClass.type.symbol.usr, declaration.symbol.kind == .property,
       let type = callClass.facts.declaration(usr)?.type

@@ -42,7 +42,14 @@ extension PortPlan {
     }
     let callbacks = found.callbacks.map { Missing(symbol: $0.symbol, instead: $0.instead, places: [$0.place]) }
     noWord = missing([.dropped]) { lost[$0] ?? context.table.instead(of: $0) ?? "left out, as answered" } + callbacks
-    byHand = missing([.warned]) { _ in "" }
+    let warned = missing([.warned]) { _ in "" }
+    // A callback without parameters has no call sites.
+    byHand =
+      warned
+      + context.model.foreign.map { (reason: context.reason(for: $0), place: $0.location) }
+      .filter { one in !warned.contains { $0.symbol == one.reason } }
+      .map { Missing(symbol: $0.reason, instead: "", places: [$0.place]) }
+    foreignText = context.foreignText
     self.files = files.map { name, text in (name, text.split(separator: "\n", omittingEmptySubsequences: false).count) }
     let ids = Set(questions.map(\.id))
     let symbols = Set(questions.flatMap(\.symbols))

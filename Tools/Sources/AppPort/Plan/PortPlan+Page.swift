@@ -44,6 +44,7 @@ extension PortPlan {
   private var noWordNote: String { "These stay as comments, each with the reason." }
   private var byHandNote: String {
     "These stay as comments under <code>#warning</code>, as do declarations that the compiler refuses when the port compiles the new file."
+      + (foreignText.map { " " + escape($0) } ?? "")
   }
   private var mechanicalNote: String {
     "<i>Written</i>: in the new file. <i>In the helper</i>: the new file calls \(files.last.map { code($0.name) } ?? "")."

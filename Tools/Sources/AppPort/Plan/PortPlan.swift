@@ -28,6 +28,8 @@ public struct PortPlan: Sendable {
   public let mechanical: [Mechanical]
   public let questions: [PortQuestion]
   public let noWord, byHand: [Missing]
+  /// What to do with callbacks of other classes than the call class; nil if there are none.
+  public let foreignText: String?
   /// The new files, with their lines.
   public let files: [(name: String, lines: Int)]
   /// The app's declarations that get a second form.
@@ -75,6 +77,7 @@ public struct PortPlan: Sendable {
     part("Questions", questions.map(text))
     part("No word in \(target)", noWord.map { "\($0.symbol): \($0.instead); \(Seam.places($0.places))" })
     part("To be written by hand", byHand.map { "\($0.symbol); \(Seam.places($0.places))" })
+    if let foreignText { lines.append(foreignText) }
     part("Answers to questions that the app does not have any more", unusedAnswers)
     return lines.joined(separator: "\n")
   }

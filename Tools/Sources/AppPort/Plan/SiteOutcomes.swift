@@ -121,6 +121,7 @@ struct SiteOutcomes {
         || current.is(MemberBlockItemSyntax.self)
       {
         if let requirement = context.lostRequirement(current, in: source) { return (requirement.symbol, false) }
+        if let handler = context.foreignHandler(current, in: source) { return (context.reason(for: handler), false) }
         for token in current.tokens(viewMode: .sourceAccurate) {
           if let found = unported(at: token, in: source) { return found }
         }
