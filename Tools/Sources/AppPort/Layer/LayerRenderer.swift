@@ -680,7 +680,7 @@ final class LayerRenderer {
     let around = Set(sequence(first: Syntax(token), next: \.parent).prefix { $0.id != node.parent?.id }.map(\.id))
     var waiting = [Syntax(node)]
     while let next = waiting.popLast() {
-      if next.is(CodeBlockItemSyntax.self), !around.contains(next.id),
+      if let item = next.as(CodeBlockItemSyntax.self), !around.contains(next.id), !Self.isJump(item),
         !next.tokens(viewMode: .sourceAccurate).contains(where: isLost)
       {
         return true
@@ -697,6 +697,11 @@ final class LayerRenderer {
       waiting += next.children(viewMode: .sourceAccurate)
     }
     return false
+  }
+
+  /// `return`, as a `guard` has it.
+  private static func isJump(_ item: CodeBlockItemSyntax) -> Bool {
+    item.item.is(ReturnStmtSyntax.self) || item.item.is(BreakStmtSyntax.self) || item.item.is(ContinueStmtSyntax.self)
   }
 
   private func hasEffect(_ call: FunctionCallExprSyntax) -> Bool {
