@@ -107,6 +107,27 @@ final class LayerContext {
     return nil
   }
 
+  /// Whether a protocol of the app's requires a member of the type: it has to stay, or the type would not conform.
+  func isRequired(_ member: MemberBlockItemSyntax, in source: CompiledSource) -> Bool {
+    let name =
+      member.decl.as(FunctionDeclSyntax.self)?.name
+      ?? member.decl.as(VariableDeclSyntax.self)?.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier
+    guard let name else { return false }
+    let declarations = callClass.app.declarations
+    for occurrence in source.occurrences(at: name) where !occurrence.roles.contains(.reference) {
+      guard let declaration = declarations[occurrence.symbol.usr], let owner = declaration.owner?.usr else { continue }
+      let protocols = declarations.bases(of: owner).filter { base in
+        base.kind == .protocol && declarations[base.usr]?.module == callClass.type.module
+      }
+      if protocols.contains(where: { base in
+        declarations.members(of: base.usr).contains { $0.symbol.name == declaration.symbol.name }
+      }) {
+        return true
+      }
+    }
+    return false
+  }
+
   /// The function of another class than the call class that handles what only the call class gets; nil for other declarations.
   func foreignHandler(_ node: Syntax, in source: CompiledSource) -> Handler? {
     guard let function = node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self) else { return nil }
@@ -128,7 +149,8 @@ final class LayerContext {
       let owners = callClass.app.declarations.owners(of: handler.usr)
       return "\((owners + [handler.name]).joined(separator: ".")) (\(handler.location))"
     }
-    return "What the call reports reaches \(callClass.name) only, so these callbacks of other classes are comments under "
+    return
+      "What the call reports reaches \(callClass.name) only, so these callbacks of other classes are comments under "
       + "#warning: \(functions.joined(separator: ", ")). Let \(callClass.name) handle them and call the other classes."
   }
 

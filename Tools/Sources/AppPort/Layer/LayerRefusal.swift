@@ -6,6 +6,8 @@ public struct LayerRefusal: Hashable, Sendable {
   let place: CodeLocation
   /// The compiler's error.
   let reason: String
+  /// Whether a `switch` lacks values that only the target's type has.
+  var needsDefault: Bool { reason == "switch must be exhaustive" }
 }
 
 /// Finds declarations again in a text: characters that no source has stand around each while the text is put together.

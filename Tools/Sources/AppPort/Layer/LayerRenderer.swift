@@ -33,6 +33,8 @@ final class LayerRenderer {
   private(set) var warnings: [(place: CodeLocation, symbol: String)] = []
   /// Whether the layer has to be rendered again, because a declaration could not be rendered that was used before.
   private(set) var hasNews = false
+  /// Whether the target's types have more values than the vendor's, so that a `switch` without `default` needs one.
+  private var needsDefault = false
 
   /// Where expressions begin that have no counterpart.
   private var dropped: Set<CodeLocation> = []
@@ -97,12 +99,13 @@ final class LayerRenderer {
       return declaration(node) { () throws(Unportable) in try self.children(Syntax(member)) }
     }
     if let block = node.as(MemberBlockSyntax.self), let owner = context.classBody(block, in: source) {
-      return try children(Syntax(block), before: block.rightBrace) + owner + (try text(of: block.rightBrace))
+      return try children(Syntax(block), before: Syntax(block.rightBrace)) + owner + (try text(of: block.rightBrace))
     }
     return try children(node)
   }
 
-  func children(_ node: Syntax, before end: TokenSyntax? = nil) throws(Unportable) -> String {
+  /// - Parameter end: the child that is left out.
+  func children(_ node: Syntax, before end: Syntax? = nil) throws(Unportable) -> String {
     var text = ""
     for child in node.children(viewMode: .sourceAccurate) where end.map({ child.id != $0.id }) ?? true {
       text += try render(child)
@@ -413,7 +416,10 @@ final class LayerRenderer {
         label.caseKeyword.description + left.joined().joined(separator: ", ")
         + label.colon.description + (try render(Syntax(one.statements)))
     }
-    return text
+    guard needsDefault, !used.isEmpty, let last = cases.last,
+      !cases.contains(where: { $0.as(SwitchCaseSyntax.self)?.label.is(SwitchDefaultLabelSyntax.self) == true })
+    else { return text }
+    return text + (text.hasSuffix("\n") ? "" : "\n") + Self.margin(of: last) + "default: break"
   }
 
   private struct Pattern {
@@ -521,13 +527,81 @@ final class LayerRenderer {
       note(unported: node)
       return comment(node, .unknown(symbol))
     }
-    if let refusal = refusals.first(where: { $0.place == place }) {
+    let found = refusals.filter { $0.place == place }
+    // A `default` is tried once.
+    let others = found.filter { !$0.needsDefault } + found.filter(\.needsDefault).dropFirst()
+    if let refusal = others.first {
+      if others.count == 1, let text = withoutBody(node, .unknown(refusal.reason)) { return text }
       note(unported: node)
       return comment(node, .unknown(refusal.reason))
     }
-    do { return try text() } catch {
+    do {
+      let outer = needsDefault
+      defer { needsDefault = outer }
+      needsDefault = !found.isEmpty
+      return try text()
+    } catch {
+      if let text = withoutBody(node, error) { return text }
       if case .unknown = error { note(unported: node) } else { note(unported: node, isLeftOut: true) }
       return comment(node, error)
+    }
+  }
+
+  /// A member that a protocol of the app's requires, with its statements as a comment: the type still conforms.
+  /// - Returns: nil for other declarations, and if the member's own types cannot be written.
+  private func withoutBody(_ node: Syntax, _ error: Unportable) -> String? {
+    guard let member = node.as(MemberBlockItemSyntax.self), context.isRequired(member, in: source) else { return nil }
+    do {
+      if let function = member.decl.as(FunctionDeclSyntax.self), let body = function.body {
+        let value = Self.emptyValue(of: function.signature.returnClause?.type, function.name.text)
+        return try children(Syntax(function), before: Syntax(body)) + body.leftBrace.description
+          + commented(body.statements, error, then: value.map { [$0] } ?? []) + body.rightBrace.description
+          + (member.semicolon?.description ?? "")
+      }
+      guard let variable = member.decl.as(VariableDeclSyntax.self), variable.bindings.count == 1,
+        let binding = variable.bindings.first, let type = binding.typeAnnotation, let block = binding.accessorBlock,
+        let value = Self.emptyValue(of: type.type, binding.pattern.trimmedDescription)
+      else { return nil }
+      let start =
+        try children(Syntax(variable), before: Syntax(variable.bindings)) + render(Syntax(binding.pattern))
+        + render(Syntax(type)) + block.leftBrace.description
+      switch block.accessors {
+      case .getter(let statements):
+        return start + commented(statements, error, then: [value]) + block.rightBrace.description
+          + (member.semicolon?.description ?? "")
+      case .accessors(let accessors):
+        let names = accessors.map(\.accessorSpecifier.text)
+        guard names.contains("get") else { return nil }
+        return start
+          + commented(accessors, error, then: ["get { \(value) }"] + (names.contains("set") ? ["set {}"] : []))
+          + block.rightBrace.description + (member.semicolon?.description ?? "")
+      @unknown default: return nil
+      }
+    } catch { return nil }
+  }
+
+  /// Code as a comment, and statements that take its place.
+  private func commented(_ code: some SyntaxProtocol, _ error: Unportable, then statements: [String]) -> String {
+    let text = comment(code, error)
+    let margin = Self.margin(of: code)
+    if code.leadingTrivia.description.contains("\n") {
+      return text + statements.map { "\n" + margin + $0 }.joined()
+    }
+    return text + statements.map { "  \($0)\n\(margin)" }.joined()
+  }
+
+  /// A statement that returns an empty value of a type; nil if there is nothing to return.
+  private static func emptyValue(of type: TypeSyntax?, _ name: String) -> String? {
+    guard let type else { return nil }
+    if type.is(OptionalTypeSyntax.self) || type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return "return nil" }
+    if type.is(ArrayTypeSyntax.self) { return "return []" }
+    if type.is(DictionaryTypeSyntax.self) { return "return [:]" }
+    return switch type.trimmedDescription {
+    case "Void", "()": nil
+    case "Bool": "return false"
+    case "String": "return \"\""
+    case "Int", "Int32", "Int64", "UInt", "UInt32", "UInt64", "Float", "Double", "CGFloat": "return 0"
+    default: "fatalError(\"PORT: \(name) is not ported\")"
     }
   }
 
@@ -564,14 +638,19 @@ final class LayerRenderer {
     }
   }
 
+  /// The white space at the beginning of the line that a node begins in.
+  private static func margin(of node: some SyntaxProtocol) -> String {
+    let line = node.root.description.utf8.prefix(node.positionAfterSkippingLeadingTrivia.utf8Offset)
+      .reversed().prefix { $0 != UInt8(ascii: "\n") }.reversed()
+    return String(String(decoding: line, as: UTF8.self).prefix { $0 == " " || $0 == "\t" })
+  }
+
   /// The source of a node as lines of comments, each with the node's indentation.
   static func comment(_ node: some SyntaxProtocol, _ reason: String?, warning: String? = nil) -> String {
     let leading = node.leadingTrivia.description
     let isOnLineOfItsOwn = leading.contains("\n")
-    let line = node.root.description.utf8.prefix(node.positionAfterSkippingLeadingTrivia.utf8Offset)
-      .reversed().prefix { $0 != UInt8(ascii: "\n") }.reversed()
-    let margin = String(decoding: line, as: UTF8.self).prefix { $0 == " " || $0 == "\t" }
-    let indent = isOnLineOfItsOwn ? String(margin) : margin + "  "
+    let margin = margin(of: node)
+    let indent = isOnLineOfItsOwn ? margin : margin + "  "
     var lines: [String] = []
     if let warning { lines.append("#warning(\"\(warning)\")") }
     if let reason { lines.append("// \(reason)") }
