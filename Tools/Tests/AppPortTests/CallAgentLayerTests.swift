@@ -17,14 +17,15 @@ import Testing
     public class CommunicationIdentifier { public let rawId = "" }
     public class CallVideoStream { public let id: Int32 = 0 }
     public class OutgoingVideoStream: CallVideoStream {}
-    public class RemoteVideoStream: CallVideoStream {}
+    public class IncomingVideoStream: CallVideoStream { public var isAvailable: Bool { true } }
+    public class RemoteVideoStream: IncomingVideoStream {}
     public class VideoDeviceInfo { public let id = "", name = "" }
     public class LocalVideoStream: OutgoingVideoStream {
       public init(camera: VideoDeviceInfo) {}
       public var source: VideoDeviceInfo { VideoDeviceInfo() }
     }
     public class RemoteParticipant {
-      public let displayName = "", identifier = CommunicationIdentifier()
+      public let displayName = "", identifier = CommunicationIdentifier(), isSpeaking = false
       public var incomingVideoStreams: [CallVideoStream] { [] }
       public weak var delegate: (any RemoteParticipantDelegate)?
     }
@@ -79,6 +80,7 @@ import Testing
       public static let dominantSpeakers = DominantSpeakersCallFeature.self, recording = RecordingCallFeature.self
     }
     public class Call {
+      public let id = ""
       public weak var delegate: (any CallDelegate)?
       public var state: CallState { .none }
       public var remoteParticipants: [RemoteParticipant] { [] }
@@ -282,6 +284,38 @@ import Testing
     #expect(source.contains("if call.hasNewState { stateChanged(call, didChangeState: event) }"))
     #expect(!source.contains("followed"))
     #expect(layer.plan.text.contains("Observer.remoteParticipant(_:didChangeMuteState:)"))
+  }
+
+  @Test func everydaySymbolsAreTheHelpersMembers() throws {
+    let text = """
+      final class Model: CallDelegate, RemoteParticipantDelegate {
+        var call: Call?
+        func take(_ call: Call, _ one: RemoteParticipant) {
+          call.delegate = self
+          one.delegate = self
+        }
+        func end(_ agent: CallAgent, _ one: RemoteParticipant, _ stream: RemoteVideoStream) {
+          one.delegate = nil
+          call?.delegate = nil
+          agent.delegate = nil
+          print(call?.id ?? "", one.isSpeaking, stream.isAvailable)
+        }
+        func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) { print(call.id == self.call?.id) }
+        func remoteParticipant(_ one: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) { print(one) }
+      }
+      """
+    for style in [Style.koine, .meetingSession] {
+      let layer = try layer(text, to: style)
+      let source = layer.source
+      #expect(layer.warnings == [])
+      #expect(source.contains("    followed.remove(one.id)\n    call?.agentHandler = nil\n"))
+      #expect(source.contains("    agent.handler = nil\n    agent.callsHandler = nil\n"))
+      #expect(source.contains("print(call?.id ?? \"\", one.isSpeaking, stream.isSent)"))
+      #expect(source.contains("print(call.id == self.call?.id)"))
+      let helpers = layer.helpers.map(\.source).joined()
+      #expect(helpers.contains("var isSpeaking"))
+      #expect(helpers.contains("id = UUID().uuidString.lowercased()"))
+    }
   }
 
   @Test func objectsAreComparedByIdentityAndMembersOfParticipantsHaveSelf() throws {

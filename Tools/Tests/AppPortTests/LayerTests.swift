@@ -10,6 +10,7 @@ import Testing
   private let compilation: Compilation
   private static let vendor = """
     public enum LeaveReason: Int { case manualLeaveCalled, removePeer, removeAll, switchRoom }
+    public enum VideoSDKError: Int { case INVALID_TOKEN; public var message: String { "" } }
     public enum MediaKind { case audio, video }
     public enum MediaType: Equatable { case share, state(value: MediaKind) }
     public enum MeetingState { case CONNECTED, CLOSED }
@@ -380,6 +381,40 @@ import Testing
     let third = try refused(
       "switch kind", "switch must be exhaustive", of: second.layer, after: second.refusals, app, facts)
     #expect(third.layer.source.contains("  // func show(_ kind: MediaType) {\n"))
+  }
+
+  @Test func unknownSymbolInACaseTakesNoOtherStatementAlong() throws {
+    let layer = try layer(
+      """
+      final class Model: MeetingEventListener {
+        var meeting: Meeting?
+        var text = ""
+        func show(_ state: MeetingState, _ error: VideoSDKError) {
+          switch state {
+          case .CONNECTED: _ = meeting?.startHLS()
+          case .CLOSED:
+            _ = meeting?.startHLS()
+            text = error.message
+          }
+        }
+        func count(_ isOn: Bool) -> Int {
+          if isOn { _ = meeting?.startHLS() }
+          return text.count
+        }
+        var title: String {
+          switch text.count {
+          case 0: "nothing"
+          default: "\\(meeting?.startHLS() ?? 0)"
+          }
+        }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("      // _ = meeting?.startHLS()\n      break\n"))
+    #expect(source.contains("      // _ = meeting?.startHLS()\n      text = error.rawValue\n"))
+    #expect(source.contains("    return text.count\n"))
+    #expect(source.contains("  // var title: String {\n"))
+    #expect(layer.warnings.count == 4)
   }
 
   @Test func declarationsThatSeeTheVendorsTypesComeAlongAndNoOthers() throws {

@@ -143,7 +143,7 @@ enum AgentCallHelper {
 
       /// A call as the style has it: with a state of its own, and with ends in numbers.
       final class Call: @unchecked Sendable {
-        let session: ‹Session›
+        let session: ‹Session›, id = UUID().uuidString.lowercased()
         private(set) var state = State.none, end: (code: Int32, subcode: Int32) = (0, 0)
         var isMuted: Bool, others: [Person] = []
         /// Participants that have been the dominant speaker, the latest first.
@@ -204,7 +204,9 @@ enum AgentCallHelper {
           case .streamAdded(let stream, let one): update(stream, of: one, isSent: true)
           case .streamRemoved(let stream, let one): update(stream, of: one, isSent: false)
           case .failed(.screen): videos.first { !$0.isCamera }?.stop(Failure.notSent)
-          case .speakerChanged(let speaker?):
+          case .speakerChanged(let speaker):
+            for one in others { one.isSpeaking = one.id == speaker }
+            guard let speaker else { break }
             speakers = [speaker] + speakers.filter { $0 != speaker }.prefix(4)
             report(.speakerChanged)
           case .messageReceived(let message): receive(message)
@@ -280,6 +282,7 @@ enum AgentCallHelper {
       final class Person: @unchecked Sendable {
         let id, name: String
         fileprivate(set) var streams: [Stream] = [], isKnown = false
+        var isSpeaking = false
         init(id: String, name: String) { (self.id, self.name) = (id, name) }
         var isMuted: Bool { !streams.contains { $0.kind == .microphone && $0.isSent } }
         var videos: [Stream] { streams.filter { $0.kind != .microphone && $0.isSent } }

@@ -243,6 +243,7 @@ enum CallAgentHelper {
       private(set) var speakers: [String] = []
       var agentHandler: ((SessionEvent, AgentCall) -> Void)?, inboxHandler: ((RoomInbox, AgentCall) -> Void)?
       var didEnd: ((AgentCall) -> Void)?
+      let id = UUID().uuidString.lowercased()
       private let endpoint: Endpoint
       private var ring: Ring?, isOneToOne = false
       private var videos: [RoomVideo] = [], numbers: [Track.ID] = [], inboxes: [String: RoomInbox] = [:]
@@ -513,6 +514,7 @@ enum CallAgentHelper {
 
     extension RoomParticipant {
       var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
+      var isSpeaking: Bool { call.session?.dominantSpeaker == last.id }
       /// The videos that it sends; after it has left, the videos that it sent.
       var videos: [RoomTrack] {
         let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }

@@ -54,7 +54,8 @@ enum CallAgentReader: StyleReader {
     "CallOptions.videoOptions": "CallSetup.video", "VideoOptions": "[RoomVideo]",
     "VideoOptions.localVideoStreams": "self",
     "JoinMeetingLocator": "String", "RoomCallLocator": "String", "GroupCallLocator": "String",
-    "Call": "AgentCall", "Call.session": "AgentCall.session", "Call.isMuted": "AgentCall.isMuted",
+    "Call": "AgentCall", "Call.id": "AgentCall.id", "Call.session": "AgentCall.session",
+    "Call.isMuted": "AgentCall.isMuted",
     "Call.state": "AgentCall.state", "CallState": "AgentCallState",
     "CallState.none": "AgentCallState.none", "CallState.connecting": "AgentCallState.connecting",
     "CallState.ringing": "AgentCallState.ringing", "CallState.connected": "AgentCallState.connected",
@@ -77,6 +78,7 @@ enum CallAgentReader: StyleReader {
     "RemoteParticipant": "RoomParticipant", "RemoteParticipant.isMuted": "RoomParticipant.isMuted",
     "RemoteParticipant.incomingVideoStreams": "RoomParticipant.videos",
     "RemoteParticipant.videoStreams": "RoomParticipant.videos",
+    "RemoteParticipant.isSpeaking": "RoomParticipant.isSpeaking",
     "RemoteVideoStream": "RoomTrack", "CallVideoStream.id": "RoomTrack.number", "CallVideoStream.state": "self",
     "VideoStreamState.available": "RoomTrack.isSent", "VideoStreamState.started": "RoomTrack.isSent",
     "VideoStreamStateChangedEventArgs.stream": "self",
@@ -182,12 +184,19 @@ enum CallAgentReader: StyleReader {
     if let loop = node.as(ForStmtSyntax.self) { return try text(of: loop, renderer) }
     if let type = node.as(IdentifierTypeSyntax.self) { return text(of: type, renderer) }
     if let name = node.as(DeclReferenceExprSyntax.self) { return text(of: name, renderer) }
-    if let member = node.as(MemberAccessExprSyntax.self) { return text(of: member, renderer) }
+    if let member = node.as(MemberAccessExprSyntax.self) { return try text(of: member, renderer) }
     return nil
   }
 
   /// An initializer as a value: `cameras.map(LocalVideoStream.init(camera:))`.
-  private static func text(of member: MemberAccessExprSyntax, _ renderer: LayerRenderer) -> String? {
+  private static func text(
+    of member: MemberAccessExprSyntax, _ renderer: LayerRenderer
+  ) throws(Unportable) -> String? {
+    if renderer.symbol(at: member.declName.baseName) == "IncomingVideoStream.isAvailable", let base = member.base {
+      renderer.mark(member.declName.baseName, .inHelper)
+      return try renderer.render(Syntax(base)) + member.period.description
+        + member.declName.baseName.replaced(by: "isSent")
+    }
     guard let names = member.declName.argumentNames, let base = member.base,
       let function = renderer.symbol(at: member.declName.baseName).flatMap({ functions[$0] }),
       function.name.first?.isUppercase == true
@@ -400,6 +409,9 @@ enum CallAgentReader: StyleReader {
       renderer.mark(token, .inHelper)
       return before + "\(try renderer.trimmed(base)).\(part) = \(try renderer.trimmed(elements[2]))" + after
     }
+    if symbol.hasSuffix(".delegate"), elements[2].is(NilLiteralExprSyntax.self) {
+      return before + (try end(of: symbol, try renderer.trimmed(base), sequence, renderer)) + after
+    }
     guard symbol.hasSuffix(".delegate"),
       elements[2].as(DeclReferenceExprSyntax.self)?.baseName.tokenKind == .keyword(.self)
     else { return nil }
@@ -482,6 +494,41 @@ enum CallAgentReader: StyleReader {
     }
     if text != nil { renderer.mark(token, share) }
     return text
+  }
+
+  /// The handlers that `base.delegate = self` sets.
+  private static let handlers = [
+    "Call.delegate": ["agentHandler"], "CallAgent.delegate": ["handler", "callsHandler"],
+    "IncomingCall.delegate": ["handler"], "DataChannelCallFeature.delegate": ["inboxHandler"],
+    "DataChannelReceiver.delegate": ["handler"], "ScreenShareOutgoingVideoStream.delegate": ["handler"],
+    "LocalVideoStream.delegate": ["handler"], "VideoStreamRenderer.delegate": ["handler", "frameHandler"],
+  ]
+
+  /// What `base.delegate = nil` becomes.
+  private static func end(
+    of symbol: String, _ base: String, _ node: SequenceExprSyntax, _ renderer: LayerRenderer
+  ) throws(Unportable) -> String {
+    let token = node.elements.first!.as(MemberAccessExprSyntax.self)!.declName.baseName
+    let context = renderer.context
+    if let handlers = handlers[symbol] {
+      renderer.mark(token, .inHelper)
+      let margin = node.leadingTrivia.description.split(separator: "\n").last.map { "\n" + $0 } ?? "; "
+      return handlers.map { "\(base).\($0) = nil" }.joined(separator: margin)
+    }
+    guard context.isInCallClass(Syntax(node), in: renderer.source) else {
+      throw .unknown("\(symbol) in another class than \(context.callClass.name)")
+    }
+    switch symbol {
+    case "RemoteParticipant.delegate":
+      renderer.mark(token, .written)
+      return context.writer.registration(
+        .ofParticipant, false, base, isOptional: base.hasSuffix("?"), topic: nil, isOnMainActor: false
+      ).text
+    case "DominantSpeakersCallFeature.delegate":
+      renderer.mark(token, .written)
+      return "\(context.writer.features).remove(\"dominantSpeakers\")"
+    default: throw .unknown(symbol)
+    }
   }
 
   /// The functions that get the session's events and the machine's.

@@ -16,6 +16,7 @@ enum EventListenerReader: StyleReader {
     case "Participant.addEventListener(_:)": .registration(of: .ofParticipant, isOn: true)
     case "Participant.removeEventListener(_:)": .registration(of: .ofParticipant, isOn: false)
     case "Meeting.session": .word("RoomCall.session")
+    case "VideoSDKError.message": .word("Failure.Code.rawValue")
     case "RTCMTLVideoView.init()": .word("VideoView.init()")
     case "RTCMTLVideoView.init(frame:)": .word("VideoView.init(frame:)")
     case "PubSub.subscribe(topic:forListener:)": .registration(of: .ofTopic, isOn: true)

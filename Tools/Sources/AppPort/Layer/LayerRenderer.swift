@@ -395,7 +395,11 @@ final class LayerRenderer {
         }
         continue
       }
-      let patterns = try patterns(of: label)
+      let patterns: [Pattern]
+      do { patterns = try self.patterns(of: label) } catch {
+        text += comment(one, error)
+        continue
+      }
       guard patterns.contains(where: { $0.reading != nil || $0.lost != nil }) else {
         text += try render(Syntax(element))
         continue
@@ -669,6 +673,7 @@ final class LayerRenderer {
       !owner.is(SourceFileSyntax.self)
     else { return try children(Syntax(items)) }
     var text = ""
+    var hasCode = false
     let outer = locals.count
     defer { locals.removeLast(locals.count - outer) }
     for item in items {
@@ -680,6 +685,7 @@ final class LayerRenderer {
       let local = Self.local(item)
       do {
         text += try children(Syntax(item))
+        hasCode = true
         if let local { locals.append((local, nil)) }
       } catch {
         // What uses the variable is a comment, too, and not all of the function.
@@ -688,7 +694,10 @@ final class LayerRenderer {
         text += comment(item, error)
       }
     }
-    return text
+    guard !hasCode, owner.is(SwitchCaseSyntax.self), let last = items.last else { return text }
+    // A case without statements is none.
+    let margin = Self.margin(of: last)
+    return text + (last.leadingTrivia.description.contains("\n") ? "\n\(margin)break" : "  break")
   }
 
   /// The local variable that a statement declares.
@@ -824,17 +833,25 @@ final class LayerRenderer {
       return item.item.as(GuardStmtSyntax.self).map { !bindsNames($0) } ?? false
     }
     guard item.tokens(viewMode: .sourceAccurate).allSatisfy({ $0.tokenKind != .keyword(.return) }) else { return false }
-    var node = items.parent
+    var (node, block) = (items.parent, items)
     while let current = node {
       if let function = current.as(FunctionDeclSyntax.self) {
-        return function.signature.returnClause == nil || items.count > 1
+        return function.signature.returnClause == nil || block.count > 1
       }
-      if current.is(AccessorDeclSyntax.self) || current.is(AccessorBlockSyntax.self) { return items.count > 1 }
-      if current.is(InitializerDeclSyntax.self) || current.is(ClosureExprSyntax.self) { return items.count > 1 }
-      if current.is(SwitchCaseSyntax.self) { return false }
+      if current.is(AccessorDeclSyntax.self) || current.is(AccessorBlockSyntax.self) { return block.count > 1 }
+      if current.is(InitializerDeclSyntax.self) || current.is(ClosureExprSyntax.self) { return block.count > 1 }
+      if current.is(SwitchExprSyntax.self) || current.is(IfExprSyntax.self), isValue(current) { return false }
+      if let list = current.as(CodeBlockItemListSyntax.self) { block = list }
       node = current.parent
     }
     return true
+  }
+
+  /// Whether an `if` or `switch` gives a value to the code around it.
+  private static func isValue(_ expression: Syntax) -> Bool {
+    guard let parent = expression.parent else { return false }
+    if parent.is(IfExprSyntax.self) { return isValue(parent) }
+    return !parent.is(ExpressionStmtSyntax.self) && !parent.is(CodeBlockItemSyntax.self)
   }
 
   private static func bindsNames(_ statement: GuardStmtSyntax) -> Bool {
