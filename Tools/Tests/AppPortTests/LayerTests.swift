@@ -417,6 +417,20 @@ import Testing
     #expect(layer.warnings.count == 4)
   }
 
+  @Test func referencesToValuesAreNotWeak() throws {
+    let app = """
+      final class Model {
+        weak var meeting: Meeting?
+        weak var track: RTCVideoTrack?  // of a tile
+        private weak var participant: Participant?
+      }
+      """
+    let layer = try layer(app)
+    #expect(layer.source.contains("  weak var meeting: RoomCall?\n  var track: RoomTrack?  // of a tile\n"))
+    #expect(layer.source.contains("  private var participant: RoomParticipant?\n"))
+    #expect(try self.layer(app, to: .meetingSession).source.contains("  weak var track: MeetingStream?"))
+  }
+
   @Test func declarationsThatSeeTheVendorsTypesComeAlongAndNoOthers() throws {
     let layer = try layer(
       """

@@ -113,6 +113,9 @@ final class KoineWriter: LayerWriter {
     }
   }
 
+  override func isValue(_ word: String) -> Bool {
+    ["Participant", "Track", "ReceivedMessage", "RoomParticipant", "RoomTrack"].contains(word)
+  }
   override func equality(_ sign: String) -> String? { ["===": "==", "!==": "!="][sign] }
   override func arguments(ofInitializer word: String) -> String? {
     switch word {

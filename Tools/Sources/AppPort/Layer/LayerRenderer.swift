@@ -225,6 +225,12 @@ final class LayerRenderer {
 
   /// A constant that has a value instead of an object becomes a variable.
   private func text(of declaration: VariableDeclSyntax) throws(Unportable) -> String? {
+    if let weak = weakValue(declaration) {
+      // A value is neither weak nor unowned.
+      let text = try children(Syntax(declaration))
+      let kept = weak.leadingTrivia.description
+      return text.replacing(weak.description, with: kept, maxReplacements: 1)
+    }
     guard declaration.bindingSpecifier.tokenKind == .keyword(.let),
       let call = declaration.bindings.first?.initializer?.value.as(FunctionCallExprSyntax.self),
       let token = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
@@ -233,6 +239,17 @@ final class LayerRenderer {
     return try children(Syntax(declaration)).replacing(
       declaration.bindingSpecifier.description, with: declaration.bindingSpecifier.replaced(by: "var"),
       maxReplacements: 1)
+  }
+
+  /// The modifier that makes a reference weak, of a property whose type is a value in the target.
+  private func weakValue(_ declaration: VariableDeclSyntax) -> DeclModifierSyntax? {
+    guard let modifier = declaration.modifiers.first(where: { ["weak", "unowned"].contains($0.name.text) }),
+      let type = declaration.bindings.first?.typeAnnotation?.type
+    else { return nil }
+    let isValue = type.tokens(viewMode: .sourceAccurate).contains { token in
+      if case .word(let word)? = reading(at: token) { context.writer.isValue(word) } else { false }
+    }
+    return isValue ? modifier : nil
   }
 
   private func isType(_ expression: ExprSyntax) -> Bool {

@@ -110,6 +110,8 @@ class LayerWriter {
   func predicate(_ word: String) -> String? { nil }
   /// The property that takes the place of a type's raw value.
   func rawValue(of type: String) -> String? { nil }
+  /// Whether a type is a value in the style, and an object in a vendor's API.
+  func isValue(_ word: String) -> Bool { false }
   /// What compares values, for an operator that compares objects; nil: they are objects in the style, too.
   func equality(_ sign: String) -> String? { nil }
   let videoOfTrack = "video"
