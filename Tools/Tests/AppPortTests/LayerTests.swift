@@ -44,7 +44,8 @@ import Testing
       public let localParticipant = Participant(), pubsub = PubSub()
       public var participants: [String: Participant] { [:] }
       public func addEventListener(_ listener: any MeetingEventListener) {}
-      public func leave() {}; public func muteMic() {}; public func startHLS() -> Int { 0 }
+      public func leave() {}; public func muteMic() {}; public func unmuteMic() {}; public func startHLS() -> Int { 0 }
+      public func join(cameraPosition: CameraPosition) {}
     }
     public class VideoSDK {
       public static func config(token: String) {}
@@ -415,6 +416,21 @@ import Testing
     #expect(source.contains("    return text.count\n"))
     #expect(source.contains("  // var title: String {\n"))
     #expect(layer.warnings.count == 4)
+  }
+
+  @Test func callWithoutItsOwnStatementHasNoPlaceForItsValue() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var meeting: Meeting?
+        var isMuted = false
+        func toggle() { isMuted ? meeting?.unmuteMic() : meeting?.muteMic() }
+        func mute() { meeting?.muteMic() }
+      }
+      """, to: .meetingSession)
+    let microphone = "meeting?.setStream(kind: .microphone, isOn: "
+    #expect(layer.source.contains("func toggle() { isMuted ? \(microphone)true) : \(microphone)false) }\n"))
+    #expect(layer.source.contains("func mute() { _ = meeting?.session.audioVideo.realtimeLocalMute() }\n"))
   }
 
   @Test func referencesToValuesAreNotWeak() throws {

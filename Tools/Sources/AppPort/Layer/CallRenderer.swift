@@ -117,12 +117,24 @@ struct CallRenderer {
     }
     guard used.count == arguments.count else { throw .unknown(intent.symbol + " with these arguments") }
     let base = try base(of: member)
-    let written = try context.writer.call(
-      intent, slots, base.text, context.table, context.callType(at: Syntax(call), in: renderer.source))
+    let callType = context.callType(at: Syntax(call), in: renderer.source)
+    let written =
+      try isStatement(call)
+      ? context.writer.statement(intent, slots, base.text, context.table, callType)
+      : context.writer.call(intent, slots, base.text, context.table, callType)
     let share: Share = written.usesHelper ? .inHelper : .written
     renderer.mark(token, share)
     if let type = base.type { renderer.mark(type, share) }
     return call.leadingTrivia.description + written.text + call.trailingTrivia.description
+  }
+
+  /// Whether a call is a statement of its own, and no part of another expression.
+  private func isStatement(_ call: FunctionCallExprSyntax) -> Bool {
+    var node = call.parent
+    while let current = node, current.is(TryExprSyntax.self) || current.is(AwaitExprSyntax.self) {
+      node = current.parent
+    }
+    return node?.is(CodeBlockItemSyntax.self) == true
   }
 
   /// The value that a method is called on; the type, for a static one.

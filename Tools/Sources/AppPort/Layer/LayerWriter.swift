@@ -132,6 +132,11 @@ class LayerWriter {
   /// A function is called on this object, if the code names the call object or participant so.
   func receiver(_ base: String, for type: Substring) -> String { base }
 
+  /// A call that is a statement of its own: its value is not used.
+  func statement(
+    _ intent: Intent, _ slots: [String: String], _ base: String?, _ table: StyleTable, _ callType: String?
+  ) throws(Unportable) -> Written { try call(intent, slots, base, table, callType) }
+
   func call(
     _ intent: Intent, _ slots: [String: String], _ base: String?, _ table: StyleTable, _ callType: String?
   ) throws(Unportable) -> Written {

@@ -43,13 +43,13 @@ final class MeetingWriter: VendorWriter {
 
   // MARK: Actions
 
-  override func call(
+  override func statement(
     _ intent: Intent, _ slots: [String: String], _ base: String?, _ table: StyleTable, _ callType: String?
   ) throws(Unportable) -> Written {
     if let base, let call = Self.call(intent.row, slots) {
       return Written(text: call.result + "\(base).session.audioVideo.\(call.function)()", usesHelper: false)
     }
-    return try super.call(intent, slots, base, table, callType)
+    return try super.statement(intent, slots, base, table, callType)
   }
 
   /// What the SDK does with one call of its own that throws nothing.
