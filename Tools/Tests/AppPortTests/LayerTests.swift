@@ -14,18 +14,21 @@ import Testing
     public enum MediaKind { case audio, video }
     public enum MediaType: Equatable { case share, state(value: MediaKind) }
     public enum MeetingState { case CONNECTED, CLOSED }
+    public enum CameraPosition { case front, back; public mutating func toggle() {} }
+    public class PubSubMessage { public let message = "", timestamp = "" }
     public class RTCMediaStreamTrack {}
     public class RTCVideoTrack: RTCMediaStreamTrack {}
     public class MediaStream { public let track = RTCMediaStreamTrack() }
     public protocol MeetingEventListener: AnyObject {
       func onMeetingJoined(); func onMeetingLeft(reason: LeaveReason); func onParticipantJoined(_ participant: Participant)
       func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void)
-      func onHlsStarted()
+      func onHlsStarted(); func onRecordingStarted(); func onRecordingStoppped()
     }
     extension MeetingEventListener {
       public func onMeetingJoined() {}; public func onMeetingLeft(reason: LeaveReason) {}
       public func onParticipantJoined(_ participant: Participant) {}; public func onHlsStarted() {}
       public func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) {}
+      public func onRecordingStarted() {}; public func onRecordingStoppped() {}
     }
     public protocol ParticipantEventListener {}
     public class PubSubMessage { public let message = "" }
@@ -433,6 +436,39 @@ import Testing
     #expect(layer.source.contains("func mute() { _ = meeting?.session.audioVideo.realtimeLocalMute() }\n"))
   }
 
+  @Test func argumentsThatAreNilSidesAndTimesAreWritten() throws {
+    let app = """
+      final class Model: MeetingEventListener {
+        var meeting: Meeting?
+        private var position = CameraPosition.front
+        func join(room: String) {
+          meeting = VideoSDK.initMeeting(meetingId: room, customCameraVideoStream: nil)
+          meeting?.join(cameraPosition: .front)
+        }
+        func flip() { position.toggle() }
+        func time(_ message: PubSubMessage) -> String {
+          message.timestamp
+        }
+        func onRecordingStarted() { print("records") }
+        func onRecordingStoppped() { print("stops") }
+      }
+      """
+    let layer = try layer(app)
+    #expect(layer.warnings == [])
+    #expect(layer.source.contains("    meeting = RoomCall(room: room, credential: credential)\n"))
+    #expect(layer.source.contains("    meeting?.join(side: .front)\n"))
+    #expect(layer.source.contains("private var position = Machine.Attachment.front\n"))
+    #expect(layer.source.contains("{ position = position == .back ? .front : .back }\n"))
+    #expect(layer.source.contains("Date(timeIntervalSinceNow: -(message.age / .seconds(1))).formatted(.iso8601)\n"))
+    #expect(layer.source.contains("  // func onRecordingStarted() { print(\"records\") }\n"))
+    #expect(layer.source.contains("  // func onRecordingStoppped() { print(\"stops\") }\n"))
+    let other = try self.layer(app, to: .meetingSession)
+    #expect(other.source.contains("    meeting?.join(side: .front)\n"))
+    #expect(other.source.contains("{ position = position == .videoBackCamera ? .videoFrontCamera : .videoBackCamera }"))
+    #expect(other.source.contains("  // func time(_ message: PubSubMessage) -> String {\n"))
+    #expect(other.warnings == [])
+  }
+
   @Test func referencesToValuesAreNotWeak() throws {
     let app = """
       final class Model {
@@ -496,7 +532,8 @@ import Testing
     let source = layer.source
     #expect(source.contains("MeetingEventListener.onMeetingJoined() in another class than Model"))
     #expect(source.contains("  // func onMeetingJoined() { joined() }\n"))
-    #expect(source.contains("  // func onParticipantJoined(_ participant: Participant) { print(participant.displayName) }\n"))
+    #expect(
+      source.contains("  // func onParticipantJoined(_ participant: Participant) { print(participant.displayName) }\n"))
     #expect(source.contains("addEventListener with another object than self"))
     #expect(source.contains("func leave() { meeting?.session?.leave {} }"))
     #expect(!source.contains("func handle("))

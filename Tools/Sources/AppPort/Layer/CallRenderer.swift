@@ -115,6 +115,8 @@ struct CallRenderer {
         if let index { used.insert(index) }
       }
     }
+    // An argument that is nil says nothing.
+    used.formUnion(arguments.indices.filter { arguments[$0].expression.is(NilLiteralExprSyntax.self) })
     guard used.count == arguments.count else { throw .unknown(intent.symbol + " with these arguments") }
     let base = try base(of: member)
     let callType = context.callType(at: Syntax(call), in: renderer.source)
@@ -160,7 +162,9 @@ struct CallRenderer {
       return (try renderer.trimmed(arguments[position].expression), position)
     case .argument(let label):
       guard let index = arguments.firstIndex(where: { $0.label?.text == label }) else { return nil }
-      return (try context.writer.slot(name, try renderer.trimmed(arguments[index].expression)), index)
+      let expression = arguments[index].expression
+      if name == "side", let side = side(expression) { return (side, index) }
+      return (try context.writer.slot(name, try renderer.trimmed(expression)), index)
     case .entry(let label, let key):
       guard let index = arguments.firstIndex(where: { $0.label?.text == label }) else { return nil }
       guard let dictionary = arguments[index].expression.as(DictionaryExprSyntax.self) else {
@@ -176,6 +180,16 @@ struct CallRenderer {
       }
       return (found ?? "false", index)
     }
+  }
+
+  /// `.front` or `.back`, as helpers call them, if the app names one of them.
+  private func side(_ expression: ExprSyntax) -> String? {
+    guard let member = expression.as(MemberAccessExprSyntax.self),
+      case .word(let word)? = renderer.reading(at: member.declName.baseName),
+      word == "Machine.Attachment.front" || word == "Machine.Attachment.back"
+    else { return nil }
+    renderer.markAll(in: expression, .written)
+    return "." + (word.split(separator: ".").last ?? "")
   }
 
   // MARK: Registrations

@@ -1,5 +1,6 @@
 import CallModel
 import KoinePorting
+import SwiftSyntax
 
 /// What of the event listener style porting.json cannot say: listeners, and kinds of streams with an associated value.
 enum EventListenerReader: StyleReader {
@@ -23,6 +24,19 @@ enum EventListenerReader: StyleReader {
     case "PubSub.unsubscribe(topic:forListener:)": .registration(of: .ofTopic, isOn: false)
     default: nil
     }
+  }
+
+  /// `position.toggle()`: the other side of the machine.
+  static func text(
+    of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
+  ) throws(Unportable) -> (text: String, share: Share)? {
+    guard symbol == "CameraPosition.toggle()", let member = call.calledExpression.as(MemberAccessExprSyntax.self),
+      let base = member.base
+    else { return nil }
+    let (position, writer) = (try renderer.trimmed(base), renderer.context.writer)
+    let (front, back) = (writer.value(of: "Machine.Attachment.front"), writer.value(of: "Machine.Attachment.back"))
+    guard !position.contains("?"), type(of: writer).hasWord("Machine.Attachment.front") else { throw .unknown(symbol) }
+    return ("\(position) = \(position) == .\(back.text) ? .\(front.text) : .\(back.text)", front.share)
   }
 
   static func value(of symbols: [String]) -> String? {

@@ -85,6 +85,10 @@ final class KoineWriter: LayerWriter {
       Form(usesHelper: false) { base, _ in "\(base).id.description" }
     case "ReceivedMessage.text":
       Form(usesHelper: false) { base, _ in "String(decoding: \(base).payload, as: UTF8.self)" }
+    case "ReceivedMessage.time":
+      Form(usesHelper: false) { base, _ in
+        "Date(timeIntervalSinceNow: -(\(base).age / .seconds(1))).formatted(.iso8601)"
+      }
     case "ReceivedMessage.senderName":
       Form(usesHelper: true) { base, call in
         call.map { "(\($0).name(of: \(base).sender) ?? \"\")" }
@@ -129,6 +133,8 @@ final class KoineWriter: LayerWriter {
 
   // MARK: Actions
 
+  /// A side of the machine can be a variable.
+  override func slot(_ name: String, _ text: String) throws(Unportable) -> String { text }
   override func isHelper(_ type: Substring) -> Bool { type.hasPrefix("Room") }
   override func receiver(_ base: String, for type: Substring) -> String {
     base + (type == "Session" ? ".session?" : "")
