@@ -11,8 +11,12 @@ import Testing
   private static let vendor = """
     public enum LeaveReason: Int { case manualLeaveCalled, removePeer, removeAll, switchRoom, unknown }
     public protocol MeetingEventListener: AnyObject {
-      func onMeetingLeft(reason: LeaveReason)
+      func onMeetingLeft(reason: LeaveReason); func onIdle(participant: Participant)
       func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void)
+    }
+    extension MeetingEventListener {
+      public func onIdle(participant: Participant) {}
+      public func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) {}
     }
     public class Participant { public let id = "", displayName = ""; public func enableMic() {}; public func pin() {} }
     public class Meeting {
@@ -160,6 +164,19 @@ import Testing
     #expect(second.source.contains("case .removed: print(\"all removed\")"))
     #expect(second.source.contains("// case .removePeer: print(\"removed\")"))
     #expect(second.plan.questions.first { $0.id == id }?.isAnswered == true)
+  }
+
+  @Test func reasonsInThePlanAreThoseOfTheAppAndNoAnswers() throws {
+    let plan = try layer(
+      Self.model.replacing(
+        "func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) { accept() }",
+        with: "func onIdle(participant: Participant) {}"
+      )
+    ).plan
+    #expect(!plan.text.contains("as answered"))
+    #expect(!plan.text.contains("without a row in the porting table"))
+    #expect(plan.text.contains("that the command cannot write"))
+    #expect(plan.noWord.contains { $0.instead == "it does nothing there" })
   }
 
   @Test func casesWithTheSameStatementsAreNotAsked() throws {

@@ -31,7 +31,7 @@ public struct CallLayer: Sendable {
   /// The file of the call class.
   public let classPath: String
   /// What the port does with the app, asks, and has no word for.
-  public let plan: PortPlan
+  public private(set) var plan: PortPlan
 
   /// - Parameters:
   ///   - type: the call class's name.
@@ -249,8 +249,9 @@ public struct CallLayer: Sendable {
   ) throws(FactsFailure) -> (layer: CallLayer, outcome: CompileCommand.Outcome) {
     var known: [String: any TypeFacts] = [:]
     var refusals: [LayerRefusal] = []
+    var asked: Set<String>?
     func layer(isInPlace: Bool) throws(FactsFailure) -> CallLayer {
-      try CallLayer(
+      var layer = try CallLayer(
         of: type, in: app, to: target, isForTests: isForTests, prefix: prefix, isInPlace: isInPlace, answers: answers,
         without: refusals
       ) { module throws(FactsFailure) in
@@ -259,6 +260,11 @@ public struct CallLayer: Sendable {
         known[module] = found
         return found
       }
+      // What the compiler refuses is no question: the plan does not ask it.
+      let questions = asked ?? Set(layer.plan.questions.map(\.id))
+      asked = questions
+      layer.plan.questions.removeAll { !questions.contains($0.id) }
+      return layer
     }
     while true {
       let new = try layer(isInPlace: false)

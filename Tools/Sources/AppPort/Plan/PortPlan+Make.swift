@@ -41,7 +41,11 @@ extension PortPlan {
         .sorted { ($0.places.count, $1.symbol) > ($1.places.count, $0.symbol) }
     }
     let callbacks = found.callbacks.map { Missing(symbol: $0.symbol, instead: $0.instead, places: [$0.place]) }
-    noWord = missing([.dropped]) { lost[$0] ?? context.table.instead(of: $0) ?? "left out, as answered" } + callbacks
+    let reason = { (symbol: String) in
+      lost[symbol] ?? context.table.instead(of: symbol)
+        ?? (answers.fate(of: symbol) == nil ? "it does nothing there" : "left out, as answered")
+    }
+    noWord = missing([.dropped], reason) + callbacks
     let warned = missing([.warned]) { _ in "" }
     // A callback without parameters has no call sites.
     byHand =

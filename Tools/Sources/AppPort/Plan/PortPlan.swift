@@ -26,7 +26,7 @@ public struct PortPlan: Sendable {
   public let shares: [(share: String, percent: Int, count: Int)]
   public let leaks: [Missing]
   public let mechanical: [Mechanical]
-  public let questions: [PortQuestion]
+  public internal(set) var questions: [PortQuestion]
   public let noWord, byHand: [Missing]
   /// What to do with callbacks of other classes than the call class; nil if there are none.
   public let foreignText: String?

@@ -161,7 +161,7 @@ struct PortQuestions {
       id: (group.isLost ? "lost:" : "unknown:") + (group.topics.count > 1 ? "others" : group.topics[0].id),
       text: group.isLost
         ? "\(symbols) of \(topics) without a counterpart in \(target): what becomes of \(sites)?"
-        : "\(symbols) of \(topics) without a row in the porting table: what becomes of \(sites)?",
+        : "\(symbols) of \(topics) that the command cannot write: what becomes of \(sites)?",
       symbols: group.symbols,
       options: (group.isLost ? [drop, warn] : [warn, drop])
         + (group.outcomes.contains(where: \.takesCode) ? [write] : []),

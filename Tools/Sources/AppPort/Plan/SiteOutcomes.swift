@@ -125,6 +125,8 @@ struct SiteOutcomes {
         for token in current.tokens(viewMode: .sourceAccurate) {
           if let found = unported(at: token, in: source) { return found }
         }
+        // What another member lacks is not the reason.
+        if current.is(MemberBlockItemSyntax.self) { return nil }
       }
       node = current.parent
     }
