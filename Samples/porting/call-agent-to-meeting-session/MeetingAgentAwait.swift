@@ -49,6 +49,11 @@ extension MeetingAgent.Call {
   func hangUp(isolation: isolated (any Actor)? = #isolation) async throws {
     try await done { hangUp(completion: $0) }
   }
+  /// The options of an end have no effect: the app's own server ends a call for all.
+  func hangUp(setup: MeetingAgent.Setup?, completion: @escaping MeetingAgent.Done) { hangUp(completion: completion) }
+  func hangUp(setup: MeetingAgent.Setup?, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await done { hangUp(setup: setup, completion: $0) }
+  }
   func setMuted(_ isMuted: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
     try await done { setMuted(isMuted, completion: $0) }
   }

@@ -14,7 +14,7 @@ extension MeetingAgent {
 
   /// A call as the style has it: with a state of its own, and with ends in numbers.
   final class Call: @unchecked Sendable {
-    let session: MeetingCall
+    let session: MeetingCall, id = UUID().uuidString.lowercased()
     private(set) var state = State.none, end: (code: Int32, subcode: Int32) = (0, 0)
     var isMuted: Bool, others: [Person] = []
     /// Participants that have been the dominant speaker, the latest first.
@@ -75,7 +75,9 @@ extension MeetingAgent {
       case .streamAdded(let stream, let one): update(stream, of: one, isSent: true)
       case .streamRemoved(let stream, let one): update(stream, of: one, isSent: false)
       case .failed(.screen): videos.first { !$0.isCamera }?.stop(Failure.notSent)
-      case .speakerChanged(let speaker?):
+      case .speakerChanged(let speaker):
+        for one in others { one.isSpeaking = one.id == speaker }
+        guard let speaker else { break }
         speakers = [speaker] + speakers.filter { $0 != speaker }.prefix(4)
         report(.speakerChanged)
       case .messageReceived(let message): receive(message)

@@ -14,7 +14,18 @@ extension MeetingAgent {
 
   /// What a user, a call or a channel begins with. The token has the user's name.
   final class Setup {
-    var name = "", isMuted = false, videos: [Video] = [], channel: Int32 = 0
+    var name = "", channel: Int32 = 0
+    /// The options of the microphone and those of the sent videos, where the app makes them apart.
+    var audio: Setup?, sent: Setup?
+    private var ownMute = false, ownVideos: [Video] = []
+    var isMuted: Bool {
+      get { audio?.isMuted ?? ownMute }
+      set { if let audio { audio.isMuted = newValue } else { ownMute = newValue } }
+    }
+    var videos: [Video] {
+      get { sent?.videos ?? ownVideos }
+      set { if let sent { sent.videos = newValue } else { ownVideos = newValue } }
+    }
     var video: [Video]? {
       get { videos }
       set { videos = newValue ?? [] }
@@ -25,6 +36,7 @@ extension MeetingAgent {
   final class Person: @unchecked Sendable {
     let id, name: String
     fileprivate(set) var streams: [Stream] = [], isKnown = false
+    var isSpeaking = false
     init(id: String, name: String) { (self.id, self.name) = (id, name) }
     var isMuted: Bool { !streams.contains { $0.kind == .microphone && $0.isSent } }
     var videos: [Stream] { streams.filter { $0.kind != .microphone && $0.isSent } }

@@ -45,6 +45,9 @@ extension AgentCall {
   func hangUp(isolation: isolated (any Actor)? = #isolation) async throws {
     try await done { hangUp(completion: $0) }
   }
+  func hangUp(setup: CallSetup?, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await done { hangUp(setup: setup, completion: $0) }
+  }
   func setMuted(_ isMuted: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
     try await done { setMuted(isMuted, completion: $0) }
   }

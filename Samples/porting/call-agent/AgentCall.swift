@@ -2,8 +2,6 @@
 import Foundation
 import Koine
 
-enum AgentCallState { case none, connecting, ringing, inLobby, connected, leaving, ended }
-
 /// A call as the style has it: with a state of its own, and with ends in numbers.
 final class AgentCall: RoomCall, @unchecked Sendable {
   private(set) var state = AgentCallState.none, isMuted: Bool, end: (code: Int32, subcode: Int32) = (0, 0)
@@ -13,6 +11,7 @@ final class AgentCall: RoomCall, @unchecked Sendable {
   private(set) var speakers: [String] = []
   var agentHandler: ((SessionEvent, AgentCall) -> Void)?, inboxHandler: ((RoomInbox, AgentCall) -> Void)?
   var didEnd: ((AgentCall) -> Void)?
+  let id = UUID().uuidString.lowercased()
   private let endpoint: Endpoint
   private var ring: Ring?, isOneToOne = false
   private var videos: [RoomVideo] = [], numbers: [Track.ID] = [], inboxes: [String: RoomInbox] = [:]

@@ -4,15 +4,6 @@ import Koine
 import KoineBackends
 import KoineTokens
 
-/// What a user, a call or a channel begins with.
-final class CallSetup {
-  var name = "", isMuted = false, videos: [RoomVideo] = [], channel: Int32 = 0
-  var video: [RoomVideo]? {
-    get { videos }
-    set { videos = newValue ?? [] }
-  }
-}
-
 typealias RoomDone = ((any Error)?) -> Void
 
 extension World {

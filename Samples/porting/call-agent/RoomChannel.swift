@@ -18,6 +18,7 @@ extension RoomTrack {
 
 extension RoomParticipant {
   var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
+  var isSpeaking: Bool { call.session?.dominantSpeaker == last.id }
   /// The videos that it sends; after it has left, the videos that it sent.
   var videos: [RoomTrack] {
     let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }
