@@ -128,7 +128,7 @@ import UIKit
     let bea = try await room.join("Bea")
     let call = try await joined(in: room, log, isCameraOn: true)
     #expect(log.lines.contains("camera of Ana"))
-    call.microphone?.setMuted(true)
+    set(.microphone, false, call, in: room)
     await room.until("the microphone is off") { log.lines.last == "no microphone of Ana" }
     set(.microphone, true, call, in: room)
     await room.until("the microphone is on") { log.lines.last == "microphone of Ana" }
@@ -215,6 +215,20 @@ import UIKit
     machine.setPermission(.granted, .microphone)
     set(.microphone, true, call, in: room)
     await room.until("the microphone is on") { log.lines.last == "microphone of Ana" }
+  }
+
+  @Test func devicesThatAreTurnedOffBeforeJoiningStayOff() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
+    let bea = try await room.join("Bea")
+    let log = Log()
+    let call = try self.call(in: room, log, isCameraOn: true)
+    set(.microphone, false, call, in: room)
+    set(.camera, false, call, in: room)
+    room.enter(as: "Ana") { call.join() }
+    await room.until("Ana is on the stage") { log.lines.contains("joined") }
+    await room.run(for: .seconds(3))
+    #expect(call.localParticipant.sources.isEmpty)
+    #expect(bea.participant("Ana")?.tracks.isEmpty == true)
   }
 
   @Test func loudestParticipantIsTheActiveSpeakerUntilItIsMuted() async throws {

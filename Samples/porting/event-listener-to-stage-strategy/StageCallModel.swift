@@ -68,7 +68,7 @@ final class StageCallModel: ObservableObject {
   // MARK: Own devices
 
   func toggleMicrophone() {
-    if state.isMicrophoneOn { meeting?.microphone?.setMuted(true) } else { meeting?.setStream(kind: .microphone, isOn: true) }
+    if state.isMicrophoneOn { meeting?.setStream(kind: .microphone, isOn: false) } else { meeting?.setStream(kind: .microphone, isOn: true) }
   }
 
   func toggleCamera() {

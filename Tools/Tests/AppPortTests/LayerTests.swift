@@ -626,7 +626,7 @@ import Testing
     #expect(source.contains("private var meeting: StageCall?"))
     #expect(source.contains("meeting = StageCall(credential: credential, name: name, isMicrophoneOn: true)\n"))
     #expect(source.contains("func leave() { meeting?.leave() }"))
-    #expect(source.contains("func mute() { meeting?.microphone?.setMuted(true) }"))
+    #expect(source.contains("func mute() { meeting?.setStream(kind: .microphone, isOn: false) }"))
     #expect(source.contains("func left(reason: StageEnd) {"))
     #expect(source.contains("    case .left: print(\"left\")\n    case .removed: print(\"removed\")\n"))
     #expect(source.contains("  // koine port: the stage strategy has no PubSubMessage; messages come from the app"))

@@ -32,16 +32,4 @@ final class StageWriter: VendorWriter {
     default: nil
     }
   }
-
-  // MARK: Actions
-
-  override func call(
-    _ intent: Intent, _ slots: [String: String], _ base: String?, _ table: StyleTable, _ callType: String?
-  ) throws(Unportable) -> Written {
-    // The stream stays with the stage: what is muted is that very object.
-    if let base, intent.row == "mute", slots["isOn"] == "false" {
-      return Written(text: "\(base).microphone?.setMuted(true)", usesHelper: false)
-    }
-    return try super.call(intent, slots, base, table, callType)
-  }
 }
