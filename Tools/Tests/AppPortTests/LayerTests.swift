@@ -31,7 +31,6 @@ import Testing
       public func onRecordingStarted() {}; public func onRecordingStoppped() {}
     }
     public protocol ParticipantEventListener {}
-    public class PubSubMessage { public let message = "" }
     public protocol PubSubMessageListener { func onMessageReceived(_ message: PubSubMessage) }
     public class PubSub {
       public func publish(topic: String, message: String, options: [String: Any] = [:]) {}

@@ -745,7 +745,7 @@ final class LayerRenderer {
     switch error {
     case .unknown: return error
     // What sets up the variable goes with it. What gets it has an effect of its own.
-    case .lost: return isSetUp(node) ? error : .unknown("'\(token.text)', which has no counterpart")
+    case .lost, .leftOut: return isSetUp(node) ? error : .unknown("'\(token.text)', which has no counterpart")
     }
   }
 
