@@ -521,10 +521,14 @@ import Testing
         func onParticipantJoined(_ participant: Participant) { print(participant.displayName) }
         func onHlsStarted() {}
       }
+      final class People: ParticipantEventListener {
+        func follow(_ participant: Participant) { print("follows"); participant.addEventListener(self) }
+      }
       final class Model {
         private var meeting: Meeting?
         private let events = Events()
         func start() { print("starts"); meeting?.addEventListener(events) }
+        func listen(_ people: People) { print("listens"); people.follow(meeting!.localParticipant) }
         func leave() { meeting?.leave() }
       }
       """)
@@ -534,6 +538,7 @@ import Testing
     #expect(
       source.contains("  // func onParticipantJoined(_ participant: Participant) { print(participant.displayName) }\n"))
     #expect(source.contains("addEventListener with another object than self"))
+    #expect(source.contains("addEventListener in another class than Model"))
     #expect(source.contains("func leave() { meeting?.session?.leave {} }"))
     #expect(!source.contains("func handle("))
     #expect(!source.contains("participantJoined"))

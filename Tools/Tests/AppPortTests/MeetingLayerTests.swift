@@ -318,7 +318,10 @@ import Testing
         func send(_ text: String) throws { try audioVideo.realtimeSendDataMessage(topic: "chat", data: text, lifetimeMs: 1_000) }
         func send(any: Any) throws { try audioVideo.realtimeSendDataMessage(topic: "chat", data: any, lifetimeMs: 0) }
         func dataMessageDidReceived(dataMessage: DataMessage) {
-          guard !dataMessage.throttled else { return }
+          guard !dataMessage.throttled else {
+            texts = []
+            return
+          }
           guard let text = dataMessage.text(), dataMessage.senderAttendeeId != "me" else { return }
           texts.append(text)
         }
@@ -331,7 +334,7 @@ import Testing
       source.contains(
         "try audioVideo.session?.send(DataMessage(topic: \"chat\", payload: Array(text.utf8), lifetime: .milliseconds(1_000)))"
       ))
-    #expect(source.contains("    // guard !dataMessage.throttled else { return }\n"))
+    #expect(source.contains("    // guard !dataMessage.throttled else {\n    //   texts = []\n"))
     #expect(
       source.contains(
         "guard let text = String(bytes: dataMessage.payload, encoding: .utf8), dataMessage.sender != \"me\" else"))

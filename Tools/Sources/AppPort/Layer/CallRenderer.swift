@@ -202,8 +202,11 @@ struct CallRenderer {
     // Only the call class itself gets facts: it has the handlers.
     for argument in arguments.dropLast() where facts == .ofCall { renderer.drop(argument.expression) }
     guard let base = member?.base, let listener = arguments.last?.expression.as(DeclReferenceExprSyntax.self),
-      listener.baseName.tokenKind == .keyword(.self), context.isInCallClass(Syntax(call), in: renderer.source)
+      listener.baseName.tokenKind == .keyword(.self)
     else { throw .unknown(token.text + " with another object than self") }
+    guard context.isInCallClass(Syntax(call), in: renderer.source) else {
+      throw .unknown("\(token.text) in another class than \(context.callClass.name)")
+    }
     let topic = facts == .ofTopic ? try renderer.trimmed(arguments[0].expression) : nil
     let text = try renderer.trimmed(base)
     let isOptional = renderer.isOptional(call)

@@ -790,6 +790,11 @@ final class LayerRenderer {
       {
         return true
       }
+      if let check = next.as(GuardStmtSyntax.self), around.contains(check.conditions.id) {
+        // What the app does in a case that the target does not have.
+        waiting.append(Syntax(check.conditions))
+        continue
+      }
       // An argument, or a closure that is one.
       if let call = next.as(FunctionCallExprSyntax.self), around.contains(next.id) {
         if around.contains(call.calledExpression.id) {
