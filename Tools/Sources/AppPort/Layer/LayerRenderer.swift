@@ -785,7 +785,7 @@ final class LayerRenderer {
     let around = Set(sequence(first: Syntax(token), next: \.parent).prefix { $0.id != node.parent?.id }.map(\.id))
     var waiting = [Syntax(node)]
     while let next = waiting.popLast() {
-      if let item = next.as(CodeBlockItemSyntax.self), !around.contains(next.id), !Self.isJump(item),
+      if let item = next.as(CodeBlockItemSyntax.self), !around.contains(next.id), !Self.isJump(item), !isLostToo(item),
         !next.tokens(viewMode: .sourceAccurate).contains(where: isLost)
       {
         return true
@@ -807,6 +807,20 @@ final class LayerRenderer {
       waiting += next.children(viewMode: .sourceAccurate)
     }
     return false
+  }
+
+  /// Whether a statement has another symbol without counterpart in it, such as a member of the lost one, and no call with an effect.
+  private func isLostToo(_ item: CodeBlockItemSyntax) -> Bool {
+    let isLost = item.tokens(viewMode: .sourceAccurate).contains { token in
+      if case .lost? = reading(at: token) { true } else { false }
+    }
+    guard isLost else { return false }
+    var waiting = [Syntax(item)]
+    while let next = waiting.popLast() {
+      if let call = next.as(FunctionCallExprSyntax.self), hasEffect(call) { return false }
+      waiting += next.children(viewMode: .sourceAccurate)
+    }
+    return true
   }
 
   /// `return`, as a `guard` has it.
