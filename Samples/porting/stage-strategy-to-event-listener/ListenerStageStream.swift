@@ -9,9 +9,9 @@ extension ListenerStage {
   /// What a stage reports. Streams stay while they are muted.
   enum Report {
     case phaseChanged(MeetingState, (any Error)?), failed(ListenerKind?, any Error)
-    case personJoined(VideoSDKRTC.Participant), personLeft(VideoSDKRTC.Participant), publishingChanged(VideoSDKRTC.Participant)
+    case personJoined(VideoSDKRTC.Participant), personLeft(VideoSDKRTC.Participant)
     case streamAdded(Stream, VideoSDKRTC.Participant), streamRemoved(Stream, VideoSDKRTC.Participant)
-    case streamMuted(Stream, VideoSDKRTC.Participant)
+    case streamMuted(Stream, VideoSDKRTC.Participant), publishingChanged(VideoSDKRTC.Participant)
   }
 
   /// A stream that is received, or that the app can send.

@@ -7,9 +7,9 @@ extension MeetingStage {
   /// What a stage reports. Streams stay while they are muted.
   enum Report {
     case phaseChanged(MeetingPhase, (any Error)?), failed(MeetingStream.Kind?, any Error)
-    case personJoined(MeetingPerson), personLeft(MeetingPerson), publishingChanged(MeetingPerson)
+    case personJoined(MeetingPerson), personLeft(MeetingPerson)
     case streamAdded(Stream, MeetingPerson), streamRemoved(Stream, MeetingPerson)
-    case streamMuted(Stream, MeetingPerson)
+    case streamMuted(Stream, MeetingPerson), publishingChanged(MeetingPerson)
   }
 
   /// A stream that is received, or that the app can send.

@@ -128,9 +128,9 @@ enum StageCallHelper {
       /// What a stage reports. Streams stay while they are muted.
       enum Report {
         case phaseChanged(‹SessionState›, (any Error)?), failed(‹Track.Kind›?, any Error)
-        case personJoined(‹Participant›), personLeft(‹Participant›), publishingChanged(‹Participant›)
+        case personJoined(‹Participant›), personLeft(‹Participant›)
         case streamAdded(Stream, ‹Participant›), streamRemoved(Stream, ‹Participant›)
-        case streamMuted(Stream, ‹Participant›)
+        case streamMuted(Stream, ‹Participant›), publishingChanged(‹Participant›)
       }
 
       /// A stream that is received, or that the app can send.
