@@ -147,6 +147,10 @@ import Testing
     #expect(layer.typeName == "KoineModel")
     #expect(!layer.source.contains("let model"))
     #expect(throws: FactsFailure.self) { try self.layer(Self.model, "final class KoineModel {}") }
+    let helper = "// What layers need: the same file for every app.\nfinal class RoomCall {}"
+    #expect(try self.layer(Self.model, helper).typeName == "KoineModel")
+    let note = "// Replaced by `koine port` one day.\nfinal class RoomCall {}"
+    #expect(throws: FactsFailure.self) { try self.layer(Self.model, note) }
   }
 
   @Test func styleIsThatOfTheCallClassNotOfMostFiles() throws {
@@ -642,6 +646,21 @@ import Testing
     #expect(
       layer.helpers.map(\.fileName) == ["StageCall.swift", "StageStreams.swift", "StageObservers.swift"])
     #expect(count("written", in: layer).map { $0 > 0 } == true)
+  }
+
+  @Test func callIsNotLeftOutSilentlyWithWhatIsLeftOut() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var meeting: Meeting?
+        func send() -> Bool { meeting?.pubsub.publish(topic: "chat", message: "hello") != nil }
+        func say() { _ = send() }
+        func end() { if send() { meeting?.leave() } }
+      }
+      """, to: .stageStrategy)
+    #expect(layer.source.contains("// koine port: send() is left out"))
+    #expect(layer.warnings.count == 1)
+    #expect(layer.warnings.first?.contains("'send()', which is not ported") == true)
   }
 
   @Test func sharesAddUpTo100() throws {

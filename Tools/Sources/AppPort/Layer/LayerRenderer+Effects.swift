@@ -41,11 +41,7 @@ extension LayerRenderer {
   /// Whether a statement of the node goes with what is lost: it names it, or a value of it, or makes a local value. A call with an effect
   /// does not.
   private func goesAlong(_ item: CodeBlockItemSyntax, in node: Syntax) -> Bool {
-    var waiting = [Syntax(item)]
-    while let next = waiting.popLast() {
-      if let call = next.as(FunctionCallExprSyntax.self), hasEffect(call) { return false }
-      waiting += next.children(viewMode: .sourceAccurate)
-    }
+    if hasEffect(in: item) { return false }
     if item.item.is(VariableDeclSyntax.self) { return true }
     let names = Set(node.tokens(viewMode: .sourceAccurate).filter(isLost).compactMap(Self.nameOfValue))
     return item.tokens(viewMode: .sourceAccurate).contains { isLost($0) || names.contains($0.text) }
@@ -71,6 +67,16 @@ extension LayerRenderer {
   /// `return`, as a `guard` has it.
   private static func isJump(_ item: CodeBlockItemSyntax) -> Bool {
     item.item.is(ReturnStmtSyntax.self) || item.item.is(BreakStmtSyntax.self) || item.item.is(ContinueStmtSyntax.self)
+  }
+
+  /// Whether there is a call in a node that the target has to make.
+  func hasEffect(in node: some SyntaxProtocol) -> Bool {
+    var waiting = [Syntax(node)]
+    while let next = waiting.popLast() {
+      if let call = next.as(FunctionCallExprSyntax.self), hasEffect(call) { return true }
+      waiting += next.children(viewMode: .sourceAccurate)
+    }
+    return false
   }
 
   private func hasEffect(_ call: FunctionCallExprSyntax) -> Bool {

@@ -644,6 +644,7 @@ final class LayerRenderer {
     if case .lost(let symbol, _) = error, takesMore(node, than: symbol) {
       error = .unknown("\(symbol), and the code that needs it")
     }
+    if case .leftOut(let name) = error, hasEffect(in: node) { error = .unknown("'\(name)', which is not ported") }
     switch error {
     case .lost(let symbol, let instead):
       markAll(in: node, .dropped)

@@ -31,10 +31,14 @@ struct PortedFiles {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
   }
 
-  /// Such a file says so in its first lines. A protocol that `koine port seam` has written is the app's own.
+  /// Such a file says so in its first lines: a layer that it is written, a helper that it is the same for every app. A protocol that
+  /// `koine port seam` has written is the app's own.
   private static func isWritten(_ path: String) -> Bool {
     guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: 512) else { return false }
     let comments = String(decoding: data, as: UTF8.self).split(separator: "\n").prefix { $0.hasPrefix("//") }
-    return comments.contains { $0.contains("`koine port") && !$0.contains("`koine port seam`") }
+    return comments.contains { line in
+      line.hasPrefix("// Written by `koine port` ") || line.hasSuffix(": the same file for every app.")
+        || line.hasSuffix(": the same for every app.")
+    }
   }
 }

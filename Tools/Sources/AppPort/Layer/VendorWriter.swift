@@ -133,8 +133,7 @@ class VendorWriter: LayerWriter {
   final override class func hasWord(_ word: String) -> Bool {
     if missing.contains(String(word.prefix { $0 != "." })) { return false }
     return word == "self" || word == "String" || word.hasPrefix("UIView.") || words[word] != nil
-      || ownNames[word] != nil
-      || names[word] != nil || word.hasPrefix("(") || word == "added" || word == "removed"
+      || ownNames[word] != nil || names[word] != nil || word.hasPrefix("(") || word == "added" || word == "removed"
   }
 
   override func name(of word: String) -> (text: String, share: Share) { Self.type(of: word) }
