@@ -2,10 +2,25 @@
 
 # step NAME COMMAND…: runs the command, then prints its time; ends the script where the command fails.
 step() {
-  local name=$1 start=$SECONDS
+  local name=$1 start=$SECONDS log status=0
   shift
-  "$@" || { printf 'step %-28s FAILED after %d s\n' "$name" $((SECONDS - start)) >&2; exit 1; }
+  log=$(mktemp)
+  "$@" 2>&1 | tee "$log" || status=$?
+  [ "$status" -eq 0 ] || failed "$name" "$log" $((SECONDS - start))
+  rm -f "$log"
   printf 'step %-28s %5d s\n' "$name" $((SECONDS - start))
+}
+
+# failed NAME LOG SECONDS: prints once more what the log of a step says of failures, since thousands of lines may have come after
+# them and whoever reads a log of CI often has only its end; ends the script.
+failed() {
+  {
+    echo "--- failures in the step \"$1\" ---"
+    grep -aE '✘|↳|: (fatal )?error:|Fatal error|FAILED' "$2" | grep -aEv 'passed after|known issue' | cut -c 1-400 | tail -n 60
+    printf 'step %-28s FAILED after %d s\n' "$1" "$3"
+  } >&2
+  rm -f "$2"
+  exit 1
 }
 
 # What `begin` has begun and `finish` has not yet waited for, by its name.
@@ -43,9 +58,9 @@ finish() {
   wait "${beside_process[$name]}" || status=$?
   cat "$log"
   took=$(tail -n 1 "$log" | sed -n 's/^ended after \([0-9]*\) s$/\1/p')
-  rm -f "$log"
   unset "beside_process[$name]" "beside_log[$name]"
-  [ "$status" -eq 0 ] || { printf 'step %-28s FAILED after %d s\n' "$name" "${took:-0}" >&2; exit 1; }
+  [ "$status" -eq 0 ] || failed "$name" "$log" "${took:-0}"
+  rm -f "$log"
   printf 'step %-28s %5d s, beside other steps; %d s until here\n' "$name" "${took:-0}" $((SECONDS - beside_start[$name]))
 }
 
