@@ -4,6 +4,7 @@ import KoineTesting
 enum ExpectedRows {
   /// Of all pairs: at most 25.
   static let all = meetingOfAgent + meetingOfListener + stageOfListener + meetingOfStage + listenerOfStage
+    + listenerOfAgent
 
   private static let faults = "Docs/adopt.md, What goes wrong"
   private static let mutes = "Docs/porting.md, know which participants are muted"
@@ -88,4 +89,9 @@ enum ExpectedRows {
       pair: listenerOfStagePair, fact: fact, step: "the app joins", comparison: .between, old: old, new: new,
       reason: streamsAtOnce, source: stageStyle)
   }
+
+  static let listenerOfAgentPair = "call-agent → event-listener"
+
+  /// The documented differences between the reference app of the call agent style and its port to the event listener style.
+  static let listenerOfAgent: [ExpectedDifference] = []
 }

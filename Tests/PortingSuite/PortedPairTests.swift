@@ -49,6 +49,9 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
     PortedPair(
       app: .stageStrategy, target: .eventListener, brief: ["people", "mute", "removed"],
       rows: ExpectedRows.listenerOfStage, makeLayer: { try ListenerOfStageLayer(in: $0) }),
+    PortedPair(
+      app: .callAgent, target: .eventListener, brief: ["people", "messages", "share", "removed"],
+      rows: ExpectedRows.listenerOfAgent, makeLayer: { try ListenerOfAgentLayer(in: $0) }),
   ]
   /// Those that can be played: an app in the call agent style awaits on queues that a room has to follow.
   static let playable = all.filter { roomsFollowQueues || $0.app != .callAgent }

@@ -74,7 +74,7 @@ extension MeetingAgent {
       case .personLeft(let one): leave(one)
       case .streamAdded(let stream, let one): update(stream, of: one, isSent: true)
       case .streamRemoved(let stream, let one): update(stream, of: one, isSent: false)
-      case .failed(.screen): videos.first { !$0.isCamera }?.stop(Failure.notSent)
+      case .failed(let failure): for video in videos { failure.ofVideo(isCamera: video.isCamera).map(video.stop) }
       case .speakerChanged(let speaker):
         for one in others { one.isSpeaking = one.id == speaker }
         guard let speaker else { break }

@@ -77,11 +77,12 @@ extension MeetingAgent.Call {
     if isOneToOne, others.isEmpty { hangUp { _ in } }
   }
   func update(_ sent: MeetingStream, of one: MeetingPerson, isSent: Bool) {
-    if one.isLocal { return updateLocal(sent.kind, isSent: isSent) }
+    let kind = sent.kind
+    if one.isLocal { return updateLocal(kind, isSent: isSent) }
     guard let person = others.first(where: { $0.id == one.id }), person.isKnown else { return }
-    let stream = stream(sent.kind, of: person)
+    let stream = stream(kind, of: person)
     stream.sent = isSent ? sent : nil
-    if sent.kind == .microphone { return report(.muted(person)) }
+    if kind == .microphone { return report(.muted(person)) }
     report(isSent ? .streamAdded(stream, person) : .streamRemoved(stream, person))
   }
   private func updateLocal(_ kind: MeetingStream.Kind, isSent: Bool) {

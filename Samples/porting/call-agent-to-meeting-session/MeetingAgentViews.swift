@@ -81,8 +81,8 @@ extension MeetingAgent.Call {
       let number = Int32(topic.dropFirst(prefix.count)),
       let data = isBytes ? Data(base64Encoded: message.text) : Data(message.text.utf8)
     else { return }
-    let key = "\(message.senderID) \(number)", known = inboxes[key]
-    let inbox = known ?? MeetingAgent.Inbox(channel: number, sender: message.senderID)
+    let sender = message.senderID, key = "\(sender) \(number)", known = inboxes[key]
+    let inbox = known ?? MeetingAgent.Inbox(channel: number, sender: sender)
     inboxes[key] = inbox
     if known == nil { inboxHandler?(inbox, self) }
     inbox.receive(data, message)

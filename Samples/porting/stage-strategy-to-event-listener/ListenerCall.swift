@@ -9,7 +9,7 @@ final class ListenerCall: @unchecked Sendable {  // used on the main queue only,
   typealias Participant = VideoSDKRTC.Participant
   let meeting: Meeting
   var handler: ((ListenerReport, ListenerCall) -> Void)?
-  var hasEntered = false, isLost = false
+  var hasEntered = false, isLost = false, topics: Set<String> = []
   private var isLeaving = false
   /// Why the meeting is over, and the error that has ended it.
   private(set) var reason: LeaveReason?
@@ -58,12 +58,17 @@ final class ListenerCall: @unchecked Sendable {  // used on the main queue only,
     case (.microphone, false): meeting.muteMic()
     case (.camera, true): meeting.enableWebcam()
     case (.camera, false): meeting.disableWebcam()
-    case (.screen, true): Task { await meeting.enableScreenShare() }
-    case (.screen, false): Task { await meeting.disableScreenShare() }
+    case (.screen, true): Task { @MainActor [meeting] in await meeting.enableScreenShare() }
+    case (.screen, false): Task { @MainActor [meeting] in await meeting.disableScreenShare() }
     }
   }
-  func observe(topic: String) { meeting.pubsub.subscribe(topic: topic, forListener: self) }
-  func stopObserving(topic: String) { meeting.pubsub.unsubscribe(topic: topic, forListener: self) }
+  /// A topic can be subscribed to once the meeting is joined.
+  func observe(topic: String) {
+    if topics.insert(topic).inserted, hasEntered { meeting.pubsub.subscribe(topic: topic, forListener: self) }
+  }
+  func stopObserving(topic: String) {
+    if topics.remove(topic) != nil, hasEntered { meeting.pubsub.unsubscribe(topic: topic, forListener: self) }
+  }
   func send(text: String, topic: String, isPersistent: Bool = false) {
     meeting.pubsub.publish(topic: topic, message: text, options: ["persist": isPersistent])
   }
@@ -84,6 +89,10 @@ final class ListenerCall: @unchecked Sendable {  // used on the main queue only,
     let old = views.updateValue(view, forKey: "\(person) \(kind)"), track = track(kind, of: person)
     if let old { track?.remove(old) }
     track?.add(view)
+  }
+  func hide(_ view: RTCMTLVideoView, _ kind: ListenerKind, of person: String) {
+    track(kind, of: person)?.remove(view)
+    if views["\(person) \(kind)"] === view { views["\(person) \(kind)"] = nil }
   }
   func begin(_ stream: MediaStream, of person: Participant) {
     let kind = ListenerKind(stream.kind)

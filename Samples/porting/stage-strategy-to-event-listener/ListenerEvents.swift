@@ -20,6 +20,10 @@ enum ListenerKind: Sendable, CaseIterable {
   var isAudio: Bool { self == .microphone }
 }
 
+extension MediaStream {
+  var streamKind: ListenerKind { ListenerKind(kind) }
+}
+
 extension VideoSDKError {
   /// The stream that it is about.
   var kind: ListenerKind? {
@@ -42,6 +46,7 @@ extension ListenerCall: MeetingEventListener {
   }
   func onMeetingJoined() {
     hasEntered = true
+    for topic in topics { meeting.pubsub.subscribe(topic: topic, forListener: self) }
     report(.phaseChanged(.CONNECTED))
     report(.joined)
   }

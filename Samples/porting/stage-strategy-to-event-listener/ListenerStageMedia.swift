@@ -7,14 +7,6 @@ import VideoSDKRTC
 import WebRTC
 
 extension ListenerCall {
-  private struct Answer: Decodable { let token, meetingId, participantId, name: String }
-  /// - Parameter token: what the app's server answers, as JSON: `{"token": …, "meetingId": …, "participantId": …, "name": …}`.
-  convenience init?(token: String) {
-    guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(token.utf8)) else { return nil }
-    self.init(
-      room: answer.meetingId, credential: answer.token, participantID: answer.participantId, name: answer.name,
-      isMicrophoneOn: false, isCameraOn: false)
-  }
   func isSent(_ kind: ListenerKind, by person: Participant) -> Bool { stream(kind, of: person) != nil }
   /// - Returns: true: the meeting reports a device that fails or is not allowed.
   func send(

@@ -2,10 +2,10 @@
 /// views, videos, and data channels. Each style adds a file with its cameras and the numbers of its ends (`MeetingAgentMedia.swift`).
 ///
 /// Beside the members that all helpers have, a style adds to its call: `init?(token:isMicrophoneOn:)`, `reads(_:)`, `messageLimit`, `isIn(_:)`
-/// and `numbersOfEnd`; to its streams: `attach(view:)` and `detach(view:)` for a `Screen`; and to the agent: `Device.type`, `Screen` (a view
-/// that tells the size of its frames) and `Source` (a camera or the app's frames, for screens and for the call). Of its reports, these are
-/// read: `phaseChanged`, `joined`, `personJoined`, `personLeft`, `streamsKnown`, `streamAdded`, `streamRemoved`, `levelsChanged`,
-/// `speakerChanged`, `messageReceived` and `failed(.screen)`.
+/// and `numbersOfEnd`; to its streams: `attach(view:)` and `detach(view:)` for a `Screen`; to its failures: `ofVideo(isCamera:)`, the error
+/// of such a video; and to the agent: `Device.type`, `Screen` (a view that tells the size of its frames) and `Source` (a camera or the
+/// app's frames, for screens and for the call). Of its reports, these are read: `phaseChanged`, `joined`, `personJoined`, `personLeft`,
+/// `streamsKnown`, `streamAdded`, `streamRemoved`, `levelsChanged`, `speakerChanged`, `messageReceived` and `failed`.
 enum AgentCallHelper {
   static func files(for writer: VendorWriter.Type) -> [LayerHelper] {
     [
@@ -193,9 +193,9 @@ enum AgentCallHelper {
 
         private func receive(_ event: ‹Prefix›Report) {
           switch event {
-          case .phaseChanged(.connecting): change(to: .connecting)
-          case .phaseChanged(.connected): change(to: callees.isEmpty ? .connected : .ringing)
-          case .phaseChanged(.ended): finish(session.numbersOfEnd)
+          case .phaseChanged(.‹SessionState.connecting›): change(to: .connecting)
+          case .phaseChanged(.‹SessionState.connected›): change(to: callees.isEmpty ? .connected : .ringing)
+          case .phaseChanged(.‹SessionState.ended›): finish(session.numbersOfEnd)
           case .joined: enter()
           case .personJoined(let one): if isSettled { join(one, isKnown: false) }
           case .streamsKnown(let one): know(one)
@@ -203,7 +203,7 @@ enum AgentCallHelper {
           case .personLeft(let one): leave(one)
           case .streamAdded(let stream, let one): update(stream, of: one, isSent: true)
           case .streamRemoved(let stream, let one): update(stream, of: one, isSent: false)
-          case .failed(.screen): videos.first { !$0.isCamera }?.stop(Failure.notSent)
+          case .failed(let failure): for video in videos { failure.ofVideo(isCamera: video.isCamera).map(video.stop) }
           case .speakerChanged(let speaker):
             for one in others { one.isSpeaking = one.id == speaker }
             guard let speaker else { break }
@@ -280,21 +280,21 @@ enum AgentCallHelper {
 
       /// Another participant, with what it has sent so far.
       final class Person: @unchecked Sendable {
-        let id, name: String
+        let id, ‹Participant.name›: String
         fileprivate(set) var streams: [Stream] = [], isKnown = false
         var isSpeaking = false
-        init(id: String, name: String) { (self.id, self.name) = (id, name) }
-        var isMuted: Bool { !streams.contains { $0.kind == .microphone && $0.isSent } }
-        var videos: [Stream] { streams.filter { $0.kind != .microphone && $0.isSent } }
+        init(id: String, name: String) { (self.id, self.‹Participant.name›) = (id, name) }
+        var isMuted: Bool { !streams.contains { $0.‹Track.kind› == .microphone && $0.isSent } }
+        var videos: [Stream] { streams.filter { $0.‹Track.kind› != .microphone && $0.isSent } }
       }
 
       /// A stream of another participant. The call gives it a number, which it keeps.
       final class Stream: @unchecked Sendable {
-        let kind: ‹Track.Kind›, number: Int32
+        let ‹Track.kind›: ‹Track.Kind›, number: Int32
         fileprivate(set) var sent: ‹Track›?
-        init(_ kind: ‹Track.Kind›, number: Int32) { (self.kind, self.number) = (kind, number) }
+        init(_ kind: ‹Track.Kind›, number: Int32) { (self.‹Track.kind›, self.number) = (kind, number) }
         var isSent: Bool { sent != nil }
-        var video: Stream? { kind == .microphone ? nil : self }
+        var video: Stream? { ‹Track.kind› == .microphone ? nil : self }
       }
     }
 
@@ -302,9 +302,9 @@ enum AgentCallHelper {
       private typealias Person = ‹RoomAgent›.Person
 
       func join(_ one: ‹Participant›, isKnown: Bool) {
-        let person = Person(id: one.id, name: one.name)
+        let person = Person(id: one.id, name: one.‹Participant.name›)
         person.isKnown = isKnown
-        if isKnown { for sent in one.streams.values { stream(sent.kind, of: person).sent = sent } }
+        if isKnown { for sent in one.streams.values { stream(sent.‹Track.kind›, of: person).sent = sent } }
         others.append(person)
         report(.personJoined(person))
         callees = []
@@ -323,11 +323,12 @@ enum AgentCallHelper {
         if isOneToOne, others.isEmpty { hangUp { _ in } }
       }
       func update(_ sent: ‹Track›, of one: ‹Participant›, isSent: Bool) {
-        if one.isLocal { return updateLocal(sent.kind, isSent: isSent) }
+        let kind = sent.‹Track.kind›
+        if one.isLocal { return updateLocal(kind, isSent: isSent) }
         guard let person = others.first(where: { $0.id == one.id }), person.isKnown else { return }
-        let stream = stream(sent.kind, of: person)
+        let stream = stream(kind, of: person)
         stream.sent = isSent ? sent : nil
-        if sent.kind == .microphone { return report(.muted(person)) }
+        if kind == .microphone { return report(.muted(person)) }
         report(isSent ? .streamAdded(stream, person) : .streamRemoved(stream, person))
       }
       private func updateLocal(_ kind: ‹Track.Kind›, isSent: Bool) {
@@ -340,7 +341,7 @@ enum AgentCallHelper {
         }
       }
       private func stream(_ kind: ‹Track.Kind›, of person: Person) -> ‹RoomAgent›.Stream {
-        if let known = person.streams.first(where: { $0.kind == kind }) { return known }
+        if let known = person.streams.first(where: { $0.‹Track.kind› == kind }) { return known }
         let key = "\(person.id) \(kind)"
         if !numbers.contains(key) { numbers.append(key) }
         let stream = ‹RoomAgent›.Stream(kind, number: Int32(numbers.firstIndex(of: key)!) + 1)
@@ -526,12 +527,12 @@ enum AgentCallHelper {
       func receive(_ message: ‹ReceivedMessage›) {
         let (topic, isBytes) = (message.topic, message.topic.hasPrefix(‹RoomAgent›.Channel.bytes))
         let prefix = isBytes ? ‹RoomAgent›.Channel.bytes : ‹RoomAgent›.Channel.texts
-        guard message.senderID != session.localParticipant.id, topic.hasPrefix(prefix),
+        guard message.‹ReceivedMessage.sender› != session.localParticipant.id, topic.hasPrefix(prefix),
           let number = Int32(topic.dropFirst(prefix.count)),
-          let data = isBytes ? Data(base64Encoded: message.text) : Data(message.text.utf8)
+          let data = isBytes ? Data(base64Encoded: message.‹ReceivedMessage.text›) : Data(message.‹ReceivedMessage.text›.utf8)
         else { return }
-        let key = "\(message.senderID) \(number)", known = inboxes[key]
-        let inbox = known ?? ‹RoomAgent›.Inbox(channel: number, sender: message.senderID)
+        let sender = message.‹ReceivedMessage.sender›, key = "\(sender) \(number)", known = inboxes[key]
+        let inbox = known ?? ‹RoomAgent›.Inbox(channel: number, sender: sender)
         inboxes[key] = inbox
         if known == nil { inboxHandler?(inbox, self) }
         inbox.receive(data, message)

@@ -8,7 +8,10 @@ enum ListenerCallHelper {
   ]
 
   /// What layers read from the stage strategy style need in addition to `StageCallHelper`.
-  static let stageMedia = LayerHelper(fileName: "ListenerStageMedia.swift", typeNames: [], source: media)
+  static let ofStage = [token, LayerHelper(fileName: "ListenerStageMedia.swift", typeNames: [], source: media)]
+  /// What layers read from the call agent style need in addition to `AgentCallHelper`.
+  static let ofAgent = [token, LayerHelper(fileName: "ListenerAgentMedia.swift", typeNames: [], source: agentMedia)]
+  private static let token = LayerHelper(fileName: "ListenerToken.swift", typeNames: [], source: answer)
 
   private static let call = #"""
     // What layers that `koine port --to event-listener` writes need beside the SDK: the same file for every app.
@@ -22,7 +25,7 @@ enum ListenerCallHelper {
       typealias Participant = VideoSDKRTC.Participant
       let meeting: Meeting
       var handler: ((ListenerReport, ListenerCall) -> Void)?
-      var hasEntered = false, isLost = false
+      var hasEntered = false, isLost = false, topics: Set<String> = []
       private var isLeaving = false
       /// Why the meeting is over, and the error that has ended it.
       private(set) var reason: LeaveReason?
@@ -71,12 +74,17 @@ enum ListenerCallHelper {
         case (.microphone, false): meeting.muteMic()
         case (.camera, true): meeting.enableWebcam()
         case (.camera, false): meeting.disableWebcam()
-        case (.screen, true): Task { await meeting.enableScreenShare() }
-        case (.screen, false): Task { await meeting.disableScreenShare() }
+        case (.screen, true): Task { @MainActor [meeting] in await meeting.enableScreenShare() }
+        case (.screen, false): Task { @MainActor [meeting] in await meeting.disableScreenShare() }
         }
       }
-      func observe(topic: String) { meeting.pubsub.subscribe(topic: topic, forListener: self) }
-      func stopObserving(topic: String) { meeting.pubsub.unsubscribe(topic: topic, forListener: self) }
+      /// A topic can be subscribed to once the meeting is joined.
+      func observe(topic: String) {
+        if topics.insert(topic).inserted, hasEntered { meeting.pubsub.subscribe(topic: topic, forListener: self) }
+      }
+      func stopObserving(topic: String) {
+        if topics.remove(topic) != nil, hasEntered { meeting.pubsub.unsubscribe(topic: topic, forListener: self) }
+      }
       func send(text: String, topic: String, isPersistent: Bool = false) {
         meeting.pubsub.publish(topic: topic, message: text, options: ["persist": isPersistent])
       }
@@ -97,6 +105,10 @@ enum ListenerCallHelper {
         let old = views.updateValue(view, forKey: "\(person) \(kind)"), track = track(kind, of: person)
         if let old { track?.remove(old) }
         track?.add(view)
+      }
+      func hide(_ view: RTCMTLVideoView, _ kind: ListenerKind, of person: String) {
+        track(kind, of: person)?.remove(view)
+        if views["\(person) \(kind)"] === view { views["\(person) \(kind)"] = nil }
       }
       func begin(_ stream: MediaStream, of person: Participant) {
         let kind = ListenerKind(stream.kind)
@@ -140,6 +152,10 @@ enum ListenerCallHelper {
       var isAudio: Bool { self == .microphone }
     }
 
+    extension MediaStream {
+      var streamKind: ListenerKind { ListenerKind(kind) }
+    }
+
     extension VideoSDKError {
       /// The stream that it is about.
       var kind: ListenerKind? {
@@ -162,6 +178,7 @@ enum ListenerCallHelper {
       }
       func onMeetingJoined() {
         hasEntered = true
+        for topic in topics { meeting.pubsub.subscribe(topic: topic, forListener: self) }
         report(.phaseChanged(.CONNECTED))
         report(.joined)
       }
@@ -205,6 +222,138 @@ enum ListenerCallHelper {
 
     """#
 
+  private static let answer = #"""
+    // Tokens of layers for a VideoSDK meeting (`koine port --to event-listener`): the same file for every app.
+    import Foundation
+
+    extension ListenerCall {
+      private struct Answer: Decodable { let token, meetingId, participantId, name: String }
+      private static func answer(_ token: String) -> Answer? {
+        try? JSONDecoder().decode(Answer.self, from: Data(token.utf8))
+      }
+      static func reads(_ token: String) -> Bool { answer(token) != nil }
+      /// - Parameter token: what the app's server answers, as JSON: `{"token": …, "meetingId": …, "participantId": …, "name": …}`.
+      convenience init?(token: String, isMicrophoneOn: Bool = false) {
+        guard let answer = Self.answer(token) else { return nil }
+        self.init(
+          room: answer.meetingId, credential: answer.token, participantID: answer.participantId, name: answer.name,
+          isMicrophoneOn: isMicrophoneOn, isCameraOn: false)
+      }
+    }
+
+    """#
+
+  private static let agentMedia = #"""
+    // Cameras, views and ends of layers read from the call agent style, in a VideoSDK meeting: the same for every app.
+    import AVFoundation
+    import CoreVideo
+    import Foundation
+    import UIKit
+    import VideoSDKRTC
+    import WebRTC
+
+    extension ListenerCall {
+      /// In bytes.
+      static let messageLimit = 15_360
+      func isIn(_ room: String) -> Bool { meeting.id == room }
+      /// Why the call is over, in the numbers of a call agent.
+      var numbersOfEnd: (Int32, Int32) {
+        switch (reason, failure) {
+        case (.removePeer, _), (.removeAll, _), (.removePeerApi, _): (0, 5300)
+        case (.duplicateParticipant, _): (0, 5000)
+        case (nil, _), (.manualLeaveCalled, _), (.roomClose, _), (.meetingEndApi, _): (0, 0)
+        case (.websocketDisconnected, _), (.websocketConnectionAttemptsExhausted, _): (490, 0)
+        case (_, .INVALID_API_KEY), (_, .INVALID_TOKEN): (401, 0)
+        case (_, .INVALID_PERMISSIONS), (_, .MAX_PARTCIPANT_REACHED): (403, 0)
+        case (_, .INVALID_MEETING_ID): (404, 0)
+        default: (500, 0)
+        }
+      }
+    }
+
+    extension VideoSDKError {
+      /// The error of a camera or of a share, if it is about that.
+      func ofVideo(isCamera: Bool) -> ListenerAgent.Failure? {
+        switch self {
+        case .ERROR_GET_VIDEO_MEDIA: isCamera ? .camera : nil
+        case .ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED: isCamera ? .cameraDenied : nil
+        case .ERROR_GET_DISPLAY_MEDIA, .ERROR_GET_DISPLAY_MEDIA_PERMISSION_DENIED: isCamera ? nil : .notSent
+        default: nil
+        }
+      }
+    }
+
+    extension MediaStream {
+      func attach(view: ListenerAgent.Screen) { (track as? RTCVideoTrack)?.add(view.view) }
+      func detach(view: ListenerAgent.Screen) { (track as? RTCVideoTrack)?.remove(view.view) }
+    }
+
+    extension ListenerAgent {
+      /// The camera, or the screen of the device. The SDK has the pictures of both: views show the camera while the meeting sends it, and
+      /// the screen takes the place of pictures of the app's.
+      final class Source: @unchecked Sendable {  // used on the main queue only
+        private var camera: Device?
+        private var screens: [Screen] = []
+        private weak var call: ListenerCall?
+        private var side: AVCaptureDevice.Position { camera?.position == .back ? .back : .front }
+
+        init(camera: Device?) { self.camera = camera }
+        func choose(_ camera: Device) {
+          self.camera = camera
+          guard let call, let old = call.side, old != side else { return }
+          call.side = side
+          call.meeting.switchWebcam()
+        }
+        /// The screen shows what is shared.
+        func push(_ picture: CVPixelBuffer) {}
+        func attach(_ screen: Screen) -> Bool {
+          screens.append(screen)
+          show(screen)
+          return true
+        }
+        func detach(_ screen: Screen) {
+          screens.removeAll { $0 === screen }
+          if let call { call.hide(screen.view, .camera, of: call.localParticipant.id) }
+        }
+        private func show(_ screen: Screen) {
+          if let call { call.show(screen.view, .camera, of: call.localParticipant.id) }
+        }
+        /// - Parameter failed: not called: the meeting reports what fails.
+        func start(in call: ListenerCall, failed: @escaping (Failure) -> Void) {
+          self.call = call
+          guard camera != nil else { return call.setStream(kind: .screen, isOn: true) }
+          call.side = side
+          for screen in screens { show(screen) }
+          let track = try? VideoSDK.createCameraVideoTrack(
+            encoderConfig: .h720p_w1280p, facingMode: side, multiStream: true)
+          call.meeting.enableWebcam(customVideoStream: track)
+        }
+        func stop() {
+          guard let call else { return }
+          for screen in screens { call.hide(screen.view, .camera, of: call.localParticipant.id) }
+          if camera != nil { call.side = nil }
+          call.setStream(kind: camera == nil ? .screen : .camera, isOn: false)
+          self.call = nil
+        }
+      }
+
+      /// A view, and the size of what it shows.
+      final class Screen: NSObject, RTCVideoViewDelegate {
+        let view = RTCMTLVideoView(frame: .zero)
+        var sizeHandler: ((Int32, Int32) -> Void)?, didFail: (() -> Void)?
+        init(_ mode: UIView.ContentMode) {
+          super.init()
+          (view.videoContentMode, view.delegate) = (mode, self)
+        }
+        func clear() { view.renderFrame(nil) }
+        func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize) {
+          sizeHandler?(Int32(size.width), Int32(size.height))
+        }
+      }
+    }
+
+    """#
+
   private static let media = #"""
     // Devices and errors of layers read from the stage strategy style, in a VideoSDK meeting: the same for every app.
     import AVFoundation
@@ -215,14 +364,6 @@ enum ListenerCallHelper {
     import WebRTC
 
     extension ListenerCall {
-      private struct Answer: Decodable { let token, meetingId, participantId, name: String }
-      /// - Parameter token: what the app's server answers, as JSON: `{"token": …, "meetingId": …, "participantId": …, "name": …}`.
-      convenience init?(token: String) {
-        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(token.utf8)) else { return nil }
-        self.init(
-          room: answer.meetingId, credential: answer.token, participantID: answer.participantId, name: answer.name,
-          isMicrophoneOn: false, isCameraOn: false)
-      }
       func isSent(_ kind: ListenerKind, by person: Participant) -> Bool { stream(kind, of: person) != nil }
       /// - Returns: true: the meeting reports a device that fails or is not allowed.
       func send(

@@ -6,10 +6,11 @@ import KoinePorting
 final class ListenerWriter: VendorWriter {
   override class var style: Style { .eventListener }
   override class var prefix: String { "Listener" }
-  override class var sources: [Style] { [.stageStrategy] }
+  override class var sources: [Style] { [.callAgent, .stageStrategy] }
   override class var modules: Set<String> { ["AVFoundation", "VideoSDKRTC", "WebRTC"] }
   override class var callHelpers: [LayerHelper] { ListenerCallHelper.files }
-  override class var stageHelpers: [LayerHelper] { [ListenerCallHelper.stageMedia] }
+  override class var stageHelpers: [LayerHelper] { ListenerCallHelper.ofStage }
+  override class var agentHelpers: [LayerHelper] { ListenerCallHelper.ofAgent }
 
   // MARK: Words
 
@@ -25,10 +26,13 @@ final class ListenerWriter: VendorWriter {
     "Machine.Attachment.back": ["back"],
     "VideoView": ["RTCMTLVideoView"], "UIView.contentMode": ["videoContentMode"],
     "Track": ["MediaStream"],
+    "ReceivedMessage": ["PubSubMessage"], "ReceivedMessage.id": ["id"], "ReceivedMessage.topic": ["topic"],
+    "ReceivedMessage.sender": ["senderId"], "ReceivedMessage.senderName": ["senderName"],
+    "ReceivedMessage.text": ["message"],
   ]
 
   override class var ownNames: [String: String] {
-    ["Track.Kind": "‹Prefix›Kind", "Machine.Device.attachment": "position"]
+    ["Track.Kind": "‹Prefix›Kind", "Track.kind": "streamKind", "Machine.Device.attachment": "position"]
   }
 
   override func rawValue(of type: String) -> String? { type.hasSuffix("IVSBroadcastError") ? "rawValue" : nil }

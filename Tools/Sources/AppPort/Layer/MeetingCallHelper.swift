@@ -536,6 +536,11 @@ enum MeetingCallHelper {
       }
     }
 
+    extension MeetingFailure {
+      /// The error of a camera or of a share, if it is about that.
+      func ofVideo(isCamera: Bool) -> MeetingAgent.Failure? { self == .screen && !isCamera ? .notSent : nil }
+    }
+
     extension MeetingAgent.Device {
       var type: MediaDeviceType {
         switch position {

@@ -1,0 +1,111 @@
+// What layers read from the call agent style need for participants and options (`koine port --to event-listener`): the same for every app.
+import AVFoundation
+import Foundation
+import VideoSDKRTC
+import WebRTC
+
+extension ListenerAgent {
+  /// A participant's token, as the app's own server answers it.
+  struct Credential {
+    let token: String
+    init(token: String) throws {
+      guard ListenerCall.reads(token) else { throw Failure.unauthorized }
+      self.token = token
+    }
+  }
+
+  /// What a user, a call or a channel begins with. The token has the user's name.
+  final class Setup {
+    var name = "", channel: Int32 = 0
+    /// The options of the microphone and those of the sent videos, where the app makes them apart.
+    var audio: Setup?, sent: Setup?
+    private var ownMute = false, ownVideos: [Video] = []
+    var isMuted: Bool {
+      get { audio?.isMuted ?? ownMute }
+      set { if let audio { audio.isMuted = newValue } else { ownMute = newValue } }
+    }
+    var videos: [Video] {
+      get { sent?.videos ?? ownVideos }
+      set { if let sent { sent.videos = newValue } else { ownVideos = newValue } }
+    }
+    var video: [Video]? {
+      get { videos }
+      set { videos = newValue ?? [] }
+    }
+  }
+
+  /// Another participant, with what it has sent so far.
+  final class Person: @unchecked Sendable {
+    let id, displayName: String
+    fileprivate(set) var streams: [Stream] = [], isKnown = false
+    var isSpeaking = false
+    init(id: String, name: String) { (self.id, self.displayName) = (id, name) }
+    var isMuted: Bool { !streams.contains { $0.streamKind == .microphone && $0.isSent } }
+    var videos: [Stream] { streams.filter { $0.streamKind != .microphone && $0.isSent } }
+  }
+
+  /// A stream of another participant. The call gives it a number, which it keeps.
+  final class Stream: @unchecked Sendable {
+    let streamKind: ListenerKind, number: Int32
+    fileprivate(set) var sent: MediaStream?
+    init(_ kind: ListenerKind, number: Int32) { (self.streamKind, self.number) = (kind, number) }
+    var isSent: Bool { sent != nil }
+    var video: Stream? { streamKind == .microphone ? nil : self }
+  }
+}
+
+extension ListenerAgent.Call {
+  private typealias Person = ListenerAgent.Person
+
+  func join(_ one: VideoSDKRTC.Participant, isKnown: Bool) {
+    let person = Person(id: one.id, name: one.displayName)
+    person.isKnown = isKnown
+    if isKnown { for sent in one.streams.values { stream(sent.streamKind, of: person).sent = sent } }
+    others.append(person)
+    report(.personJoined(person))
+    callees = []
+    change(to: .connected)
+  }
+  /// From now on it is known what a participant sends.
+  func know(_ one: VideoSDKRTC.Participant) {
+    guard let person = others.first(where: { $0.id == one.id }) else { return join(one, isKnown: true) }
+    person.isKnown = true
+    for sent in one.streams.values { update(sent, of: one, isSent: true) }
+  }
+  func leave(_ one: VideoSDKRTC.Participant) {
+    guard let person = others.first(where: { $0.id == one.id }) else { return }
+    others = others.filter { $0 !== person }
+    report(.personLeft(person))
+    if isOneToOne, others.isEmpty { hangUp { _ in } }
+  }
+  func update(_ sent: MediaStream, of one: VideoSDKRTC.Participant, isSent: Bool) {
+    let kind = sent.streamKind
+    if one.isLocal { return updateLocal(kind, isSent: isSent) }
+    guard let person = others.first(where: { $0.id == one.id }), person.isKnown else { return }
+    let stream = stream(kind, of: person)
+    stream.sent = isSent ? sent : nil
+    if kind == .microphone { return report(.muted(person)) }
+    report(isSent ? .streamAdded(stream, person) : .streamRemoved(stream, person))
+  }
+  private func updateLocal(_ kind: ListenerKind, isSent: Bool) {
+    if kind == .microphone {
+      let isNew = isMuted == isSent
+      isMuted = !isSent
+      if isNew { report(.microphoneMuted) }
+    } else if isSent {
+      videos.first { $0.isCamera == (kind == .camera) }?.started()
+    }
+  }
+  private func stream(_ kind: ListenerKind, of person: Person) -> ListenerAgent.Stream {
+    if let known = person.streams.first(where: { $0.streamKind == kind }) { return known }
+    let key = "\(person.id) \(kind)"
+    if !numbers.contains(key) { numbers.append(key) }
+    let stream = ListenerAgent.Stream(kind, number: Int32(numbers.firstIndex(of: key)!) + 1)
+    person.streams.append(stream)
+    return stream
+  }
+  func setMuted(_ isMuted: Bool, completion: @escaping ListenerAgent.Done) {
+    session.setStream(kind: .microphone, isOn: !isMuted)
+    ListenerAgent.onMain { completion(nil) }
+  }
+}

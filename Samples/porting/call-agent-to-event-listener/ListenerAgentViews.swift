@@ -1,0 +1,92 @@
+// What layers read from the call agent style need for views and messages (`koine port --to event-listener`): the same for every app.
+import AVFoundation
+import Foundation
+import UIKit
+import VideoSDKRTC
+import WebRTC
+
+extension ListenerAgent {
+  /// Shows one video in one view.
+  final class Renderer: @unchecked Sendable {
+    var handler: ((Renderer) -> Void)?, frameHandler: ((Renderer) -> Void)?
+    /// Of the newest frame, in pixels; nought before the first.
+    private(set) var size: (width: Int32, height: Int32) = (0, 0)
+    private let attach: (Screen) -> Bool, detach: (Screen) -> Void
+    private var screen: Screen?
+    init(video: Video) throws { (attach, detach) = (video.source.attach, video.source.detach) }
+    init(track: Stream) throws {
+      attach = { track.sent?.attach(view: $0) != nil }
+      detach = { track.sent?.detach(view: $0) }
+    }
+    func makeView(_ mode: UIView.ContentMode = .scaleAspectFill) throws -> RTCMTLVideoView {
+      let screen = Screen(mode)
+      screen.sizeHandler = { [weak self] in self?.changed($0, $1) }
+      screen.didFail = { [weak self] in if let self { handler?(self) } }
+      self.screen = screen
+      if !attach(screen) { onMain { screen.didFail?() } }
+      return screen.view
+    }
+    private func changed(_ width: Int32, _ height: Int32) {
+      let isFirst = size == (0, 0)
+      size = (width, height)
+      if isFirst, screen != nil { frameHandler?(self) }
+    }
+    func dispose() {
+      guard let screen else { return }
+      detach(screen)
+      screen.clear()
+      self.screen = nil
+    }
+  }
+}
+
+extension ListenerAgent {
+  /// Sends bytes to all: texts as they are, other bytes in Base64 on a topic beside.
+  final class Channel: @unchecked Sendable {
+    let limit = ListenerCall.messageLimit / 4 * 3
+    private weak var call: Call?
+    private let topic: String
+    fileprivate static let texts = "channel-", bytes = "bytes-"
+    fileprivate init(_ call: Call, _ number: Int32) {
+      (self.call, topic) = (call, "\(number == 0 ? Int32.random(in: 1_000...Int32.max) : number)")
+      for prefix in [Self.texts, Self.bytes] { call.session.observe(topic: prefix + topic) }
+    }
+    func send(_ data: Data) {
+      let text = String(data: data, encoding: .utf8), bytes = data.base64EncodedString()
+      call?.session.send(text: text ?? bytes, topic: (text == nil ? Self.bytes : Self.texts) + topic)
+    }
+    func close() {
+      for prefix in [Self.texts, Self.bytes] { call?.session.stopObserving(topic: prefix + topic) }
+    }
+  }
+
+  /// Messages of one sender on a channel for which the app has a sender of its own.
+  final class Inbox: @unchecked Sendable {
+    let channel: Int32, sender: String
+    var handler: ((PubSubMessage, Inbox) -> Void)?
+    private var messages: [Data] = []
+    init(channel: Int32, sender: String) { (self.channel, self.sender) = (channel, sender) }
+    func next() -> Data? { messages.isEmpty ? nil : messages.removeFirst() }
+    fileprivate func receive(_ data: Data, _ message: PubSubMessage) {
+      messages.append(data)
+      handler?(message, self)
+    }
+  }
+}
+
+extension ListenerAgent.Call {
+  func channel(setup: ListenerAgent.Setup) -> ListenerAgent.Channel { ListenerAgent.Channel(self, setup.channel) }
+  func receive(_ message: PubSubMessage) {
+    let (topic, isBytes) = (message.topic, message.topic.hasPrefix(ListenerAgent.Channel.bytes))
+    let prefix = isBytes ? ListenerAgent.Channel.bytes : ListenerAgent.Channel.texts
+    guard message.senderId != session.localParticipant.id, topic.hasPrefix(prefix),
+      let number = Int32(topic.dropFirst(prefix.count)),
+      let data = isBytes ? Data(base64Encoded: message.message) : Data(message.message.utf8)
+    else { return }
+    let sender = message.senderId, key = "\(sender) \(number)", known = inboxes[key]
+    let inbox = known ?? ListenerAgent.Inbox(channel: number, sender: sender)
+    inboxes[key] = inbox
+    if known == nil { inboxHandler?(inbox, self) }
+    inbox.receive(data, message)
+  }
+}
