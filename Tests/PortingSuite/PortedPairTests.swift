@@ -52,6 +52,9 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
     PortedPair(
       app: .callAgent, target: .eventListener, brief: ["people", "messages", "share", "removed"],
       rows: ExpectedRows.listenerOfAgent, makeLayer: { try ListenerOfAgentLayer(in: $0) }),
+    PortedPair(
+      app: .callAgent, target: .stageStrategy, brief: ["people", "mute", "removed"],
+      rows: ExpectedRows.stageOfAgent, makeLayer: { try StageOfAgentLayer(in: $0) }),
   ]
   /// Those that can be played: an app in the call agent style awaits on queues that a room has to follow.
   static let playable = all.filter { roomsFollowQueues || $0.app != .callAgent }

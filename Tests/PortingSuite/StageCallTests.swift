@@ -26,6 +26,7 @@ import UIKit
       case .streamRemoved(let stream, let person): lines.append("no \(stream.kind) of \(person.name)")
       case .presenterChanged(let id): lines.append("presenter: \(id ?? "–")")
       case .speakerChanged(let id): speakers.append(id)
+      case .levelsChanged, .streamsKnown: break
       }
     }
   }

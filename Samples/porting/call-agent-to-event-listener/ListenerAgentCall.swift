@@ -21,13 +21,14 @@ extension ListenerAgent {
     var isMuted: Bool, others: [Person] = []
     /// Participants that have been the dominant speaker, the latest first.
     private(set) var speakers: [String] = []
-    var agentHandler: ((Event, Call) -> Void)?, inboxHandler: ((Inbox, Call) -> Void)?, didEnd: ((Call) -> Void)?
+    var agentHandler: ((Event, Call) -> Void)?, didEnd: ((Call) -> Void)?
+    var inboxHandler: ((Inbox, Call) -> Void)?, inboxes: [String: Inbox] = [:]
     let isOneToOne: Bool
     /// Users that are rung, until one of them answers.
     var callees: [String]
     /// Whether it is known what those send who were there first: they are reported with it, and later ones before it.
     var isSettled = false
-    var videos: [Video] = [], numbers: [String] = [], inboxes: [String: Inbox] = [:]
+    var videos: [Video] = [], numbers: [String] = []
     private let room: String?
     private var hasEntered = false, untilItsEnd: Call?
     private var waiting: [(video: Video, completion: Done)] = [], hangUps: [Done] = []

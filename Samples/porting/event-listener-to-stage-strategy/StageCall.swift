@@ -5,17 +5,17 @@ import AmazonIVSBroadcast
 /// A stage, its participants, and what they send.
 final class StageCall: NSObject, @unchecked Sendable {  // used on the main queue only, where the SDK calls renderers
   enum Side { case front, back }
-  let localParticipant: StagePerson
+  let token: String, localParticipant: StagePerson, discovery = IVSDeviceDiscovery(), microphones: IVSMicrophone?
   var handler: ((StageReport, StageCall) -> Void)?, side = Side.front, hasEntered = false, isEntering = true
   var participants: [String: StagePerson] = [:], presenters: [String] = [], meter = StageMeter()
   /// Participants that were there before, until their streams are known.
   var expected: Set<String> = []
   /// What the strategy publishes. Each is the same object for as long as it is published.
   private(set) var microphone: IVSLocalStageStream?, camera: IVSLocalStageStream?, screen: StageCapture?
-  let token: String, discovery = IVSDeviceDiscovery(), cameras: IVSCamera?, microphones: IVSMicrophone?
+  var cameras: IVSCamera?, room = ""
   private var stage: IVSStage?, wanted: Set<StageStream.Kind>, isLeaving = false
   /// Why the call is over.
-  private(set) var reason: StageEnd?
+  private(set) var reason: StageEnd?, failure: StageFailure?
   var isOver: Bool { reason != nil }
 
   /// - Parameter credential: a participant token. It decides on the stage, the permissions, and the name that others see. The
@@ -52,7 +52,7 @@ final class StageCall: NSObject, @unchecked Sendable {  // used on the main queu
     guard !isOver else { return }
     setStream(kind: .screen, isOn: false)
     let code = error.map { ($0 as NSError).code }, reason = StageEnd(code, isLeaving: isLeaving, hasEntered: hasEntered)
-    (self.reason, stage) = (reason, nil)
+    (self.reason, failure, stage) = (reason, StageFailure(code), nil)
     switch reason {
     case .left, .removed, .closed: break
     case .lost: report(.connectionLost)
@@ -108,8 +108,8 @@ final class StageCall: NSObject, @unchecked Sendable {  // used on the main queu
     stage?.refreshStrategy()
   }
   /// A stage takes one video of each participant: the screen has the camera's place, and others see it as a camera.
-  private func share() {
-    let new = StageCapture(discovery)
+  func share(_ frames: (any IVSCustomImageSource)? = nil) {
+    let new = StageCapture(discovery, frames)
     screen = new
     new.start { [weak self, weak new] in
       guard let self, let new, new === screen else { return }

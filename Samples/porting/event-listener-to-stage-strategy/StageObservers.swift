@@ -32,11 +32,11 @@ extension StageCall: IVSStageRenderer {
     let name = names.lazy.compactMap { $0 }.first { !$0.isEmpty } ?? id
     let person = StagePerson(id: id, name: name, isLocal: false)
     participants[id] = person
-    if isEntering, participant.capabilities.contains(.subscribe) {
-      expected.insert(id)
-    } else {
-      report(.personJoined(person))
-    }
+    if isEntering, participant.capabilities.contains(.subscribe) { expected.insert(id) } else { arrive(person) }
+  }
+  private func arrive(_ person: StagePerson) {
+    report(.personJoined(person))
+    report(.streamsKnown(person))
   }
   func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo) {
     guard !participant.isLocal, let person = participants[participant.participantId] else { return }
@@ -47,7 +47,7 @@ extension StageCall: IVSStageRenderer {
   func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didAdd streams: [IVSStageStream]) {
     guard let person = person(participant) else { return }
     isEntering = false
-    if expected.remove(person.id) != nil { report(.personJoined(person)) }
+    if expected.remove(person.id) != nil { arrive(person) }
     for stream in streams {
       let isAudio = stream.device is any IVSAudioDevice
       // A share of another participant is a video beside the one that came first.
@@ -93,6 +93,7 @@ extension StageCall: IVSStageRenderer {
   }
   private func measure(_ id: String, _ rms: Float?) {
     let before = meter.speaker
+    if let rms, !isOver { report(.levelsChanged([id: rms])) }
     meter.measure(id, rms)
     if meter.speaker != before, !isOver { report(.speakerChanged(meter.speaker)) }
   }

@@ -8,7 +8,9 @@ enum StageReport: Sendable {
   case phaseChanged(StagePhase), joined, left(StageEnd), connectionLost, failed(StageFailure)
   case personJoined(StagePerson), personLeft(StagePerson)
   case streamAdded(StageStream, StagePerson), streamRemoved(StageStream, StagePerson)
-  case speakerChanged(String?), presenterChanged(String?)
+  case speakerChanged(String?), presenterChanged(String?), levelsChanged([String: Float])
+  /// From now on it is known what a participant sends.
+  case streamsKnown(StagePerson)
 }
 enum StagePhase: Sendable { case connecting, connected, reconnecting, ended }
 enum StageFailure: String, Error {
@@ -80,15 +82,18 @@ final class StageStreamView: UIView {
 final class StageCapture: @unchecked Sendable {  // used on the main queue only
   let stream: IVSLocalStageStream
   private(set) var isOn = false
-  private let source: any IVSCustomImageSource, recorder = RPScreenRecorder.shared()
-  init(_ discovery: IVSDeviceDiscovery) {
-    source = discovery.createImageSource(withName: "screen")
-    stream = IVSLocalStageStream(device: source)
+  private let source: any IVSCustomImageSource, recorder: RPScreenRecorder?
+  /// - Parameter frames: of the app's own; nil: of the screen.
+  init(_ discovery: IVSDeviceDiscovery, _ frames: (any IVSCustomImageSource)?) {
+    source = frames ?? discovery.createImageSource(withName: "screen")
+    (recorder, stream) = (frames == nil ? .shared() : nil, IVSLocalStageStream(device: source))
   }
-  deinit { recorder.stopCapture { _ in } }
+  deinit { recorder?.stopCapture { _ in } }
   /// - Parameter completion: called on the main queue; `isOn` says whether the capture has begun.
   func start(_ completion: @escaping @Sendable () -> Void) {
-    recorder.startCapture { [source] sample, type, _ in
+    isOn = recorder == nil
+    if isOn { completion() }
+    recorder?.startCapture { [source] sample, type, _ in
       if type == .video { source.onSampleBuffer(sample) }
     } completionHandler: { [weak self] error in
       DispatchQueue.main.async { [weak self] in

@@ -1,8 +1,8 @@
 /// What layers read from the call agent style need beside the call of a vendor's style: users, rings, calls with states and numeric ends,
 /// views, videos, and data channels. Each style adds a file with its cameras and the numbers of its ends (`MeetingAgentMedia.swift`).
 ///
-/// Beside the members that all helpers have, a style adds to its call: `init?(token:isMicrophoneOn:)`, `reads(_:)`, `messageLimit`, `isIn(_:)`
-/// and `numbersOfEnd`; to its streams: `attach(view:)` and `detach(view:)` for a `Screen`; to its failures: `ofVideo(isCamera:)`, the error
+/// Beside the members that all helpers have, a style adds to its call: `init?(token:isMicrophoneOn:)`, `reads(_:)`, `isIn(_:)`,
+/// `numbersOfEnd`, and `messageLimit` if it has messages; to its streams: `attach(view:)` and `detach(view:)` for a `Screen`; to its failures: `ofVideo(isCamera:)`, the error
 /// of such a video; and to the agent: `Device.type`, `Screen` (a view that tells the size of its frames) and `Source` (a camera or the
 /// app's frames, for screens and for the call). Of its reports, these are read: `phaseChanged`, `joined`, `personJoined`, `personLeft`,
 /// `streamsKnown`, `streamAdded`, `streamRemoved`, `levelsChanged`, `speakerChanged`, `messageReceived` and `failed`.
@@ -10,12 +10,20 @@ enum AgentCallHelper {
   static func files(for writer: VendorWriter.Type) -> [LayerHelper] {
     [
       ("Agent", agent), ("AgentCall", call), ("AgentPeople", people), ("AgentVideo", video), ("AgentViews", views),
-      ("AgentAwait", wait),
-    ].map { name, text in
+      ("AgentChannel", channel), ("AgentAwait", wait),
+    ].filter { $0.0 != "AgentChannel" || writer.hasWord("RoomChannel") }.map { name, text in
       LayerHelper(
         fileName: "\(writer.prefix)\(name).swift", typeNames: name == "Agent" ? [writer.prefix + name] : [],
-        source: writer.filled(text))
+        source: writer.filled(lines(of: text, writer.hasWord("RoomChannel"))))
     }
+  }
+
+  /// The lines that end with this mark are for messages: styles without messages do not have them.
+  private static let mark = "  ‹messages›"
+  private static func lines(of text: String, _ hasMessages: Bool) -> String {
+    if hasMessages { return text.replacing(mark, with: "") }
+    return text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasSuffix(mark) }
+      .joined(separator: "\n")
   }
 
   private static let agent = #"""
@@ -148,13 +156,14 @@ enum AgentCallHelper {
         var isMuted: Bool, others: [Person] = []
         /// Participants that have been the dominant speaker, the latest first.
         private(set) var speakers: [String] = []
-        var agentHandler: ((Event, Call) -> Void)?, inboxHandler: ((Inbox, Call) -> Void)?, didEnd: ((Call) -> Void)?
+        var agentHandler: ((Event, Call) -> Void)?, didEnd: ((Call) -> Void)?
+        var inboxHandler: ((Inbox, Call) -> Void)?, inboxes: [String: Inbox] = [:]  ‹messages›
         let isOneToOne: Bool
         /// Users that are rung, until one of them answers.
         var callees: [String]
         /// Whether it is known what those send who were there first: they are reported with it, and later ones before it.
         var isSettled = false
-        var videos: [Video] = [], numbers: [String] = [], inboxes: [String: Inbox] = [:]
+        var videos: [Video] = [], numbers: [String] = []
         private let room: String?
         private var hasEntered = false, untilItsEnd: Call?
         private var waiting: [(video: Video, completion: Done)] = [], hangUps: [Done] = []
@@ -209,7 +218,7 @@ enum AgentCallHelper {
             guard let speaker else { break }
             speakers = [speaker] + speakers.filter { $0 != speaker }.prefix(4)
             report(.speakerChanged)
-          case .messageReceived(let message): receive(message)
+          case .messageReceived(let message): receive(message)  ‹messages›
           default: break
           }
         }
@@ -450,7 +459,7 @@ enum AgentCallHelper {
     """#
 
   private static let views = #"""
-    // What layers read from the call agent style need for views and messages (`koine port --to ‹style›`): the same for every app.
+    // What layers read from the call agent style need for views (`koine port --to ‹style›`): the same for every app.
     ‹import Foundation UIKit›
 
     extension ‹RoomAgent› {
@@ -487,6 +496,12 @@ enum AgentCallHelper {
         }
       }
     }
+
+    """#
+
+  private static let channel = #"""
+    // What layers read from the call agent style need for messages (`koine port --to ‹style›`): the same for every app.
+    ‹import Foundation›
 
     extension ‹RoomAgent› {
       /// Sends bytes to all: texts as they are, other bytes in Base64 on a topic beside.

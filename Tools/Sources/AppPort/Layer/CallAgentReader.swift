@@ -55,7 +55,7 @@ enum CallAgentReader: StyleReader {
     "VideoOptions.localVideoStreams": "self",
     "JoinMeetingLocator": "String", "RoomCallLocator": "String", "GroupCallLocator": "String",
     "Call": "AgentCall", "Call.id": "AgentCall.id", "Call.session": "AgentCall.session",
-    "Call.isMuted": "AgentCall.isMuted",
+    "Call.isMuted": "AgentCall.isMuted", "Call.feature(_:)": "self",
     "Call.state": "AgentCall.state", "CallState": "AgentCallState",
     "CallState.none": "AgentCallState.none", "CallState.connecting": "AgentCallState.connecting",
     "CallState.ringing": "AgentCallState.ringing", "CallState.connected": "AgentCallState.connected",
@@ -238,6 +238,7 @@ enum CallAgentReader: StyleReader {
     guard let token = member?.declName.baseName ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName,
       let symbol = renderer.symbol(at: token)
     else { return nil }
+    try checkMessages(symbol, renderer)
     if wrappers.contains(symbol), call.arguments.count == 1, let argument = call.arguments.first {
       renderer.mark(token, .written)
       return call.leadingTrivia.description + (try renderer.trimmed(argument.expression))
@@ -251,8 +252,9 @@ enum CallAgentReader: StyleReader {
     }
     if symbol == "Call.feature(_:)", let base = member?.base {
       guard let name = call.arguments.first?.expression.lastToken(viewMode: .sourceAccurate),
-        features.contains(renderer.symbol(at: name) ?? "")
+        let feature = renderer.symbol(at: name), features.contains(feature)
       else { throw .unknown("the feature \(call.arguments.trimmedDescription)") }
+      try checkMessages(feature, renderer)
       renderer.mark(token, .written)
       renderer.markAll(in: call.arguments, .written)
       return call.leadingTrivia.description + (try renderer.trimmed(base)) + call.trailingTrivia.description
@@ -295,6 +297,17 @@ enum CallAgentReader: StyleReader {
     if closure == nil || !arguments.isEmpty { text += "(\(arguments.joined(separator: ", ")))" }
     if let closure { text += " " + closure }
     return text + call.trailingTrivia.description
+  }
+
+  /// - Throws: if it is of data channels, and the target has no messages.
+  private static func checkMessages(_ symbol: String, _ renderer: LayerRenderer) throws(Unportable) {
+    guard isOfMessages(symbol), case .lost(let symbol, let instead) = renderer.context.table.reading(of: symbol) else {
+      return
+    }
+    throw .lost(symbol: symbol, instead: instead)
+  }
+  static func isOfMessages(_ symbol: String) -> Bool {
+    symbol.hasPrefix("DataChannel") || symbol == "Features.dataChannel"
   }
 
   /// A function's name, or the type's whose initializer it is.
@@ -394,6 +407,7 @@ enum CallAgentReader: StyleReader {
       let member = elements[0].as(MemberAccessExprSyntax.self), let base = member.base,
       let symbol = renderer.symbol(at: member.declName.baseName)
     else { return nil }
+    try checkMessages(symbol, renderer)
     let token = member.declName.baseName
     let (before, after) = (sequence.leadingTrivia.description, sequence.trailingTrivia.description)
     if symbol == "VideoStreamFormat.resolution",

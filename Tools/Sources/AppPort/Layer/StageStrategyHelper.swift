@@ -13,6 +13,13 @@ enum StageStrategyHelper {
     LayerHelper(fileName: "StageObservers.swift", typeNames: [], source: observers),
   ]
 
+  /// What layers read from the call agent style need in addition to `AgentCallHelper`.
+  static let ofAgent = [
+    LayerHelper(fileName: "StageToken.swift", typeNames: [], source: token),
+    LayerHelper(fileName: "StageAgentMedia.swift", typeNames: [], source: agentMedia),
+    LayerHelper(fileName: "StageAgentScreen.swift", typeNames: [], source: agentScreen),
+  ]
+
   private static let call = #"""
     // What layers that `koine port --to stage-strategy` writes need beside the SDK: the same file for every app.
     import AVFoundation
@@ -21,17 +28,17 @@ enum StageStrategyHelper {
     /// A stage, its participants, and what they send.
     final class StageCall: NSObject, @unchecked Sendable {  // used on the main queue only, where the SDK calls renderers
       enum Side { case front, back }
-      let localParticipant: StagePerson
+      let token: String, localParticipant: StagePerson, discovery = IVSDeviceDiscovery(), microphones: IVSMicrophone?
       var handler: ((StageReport, StageCall) -> Void)?, side = Side.front, hasEntered = false, isEntering = true
       var participants: [String: StagePerson] = [:], presenters: [String] = [], meter = StageMeter()
       /// Participants that were there before, until their streams are known.
       var expected: Set<String> = []
       /// What the strategy publishes. Each is the same object for as long as it is published.
       private(set) var microphone: IVSLocalStageStream?, camera: IVSLocalStageStream?, screen: StageCapture?
-      let token: String, discovery = IVSDeviceDiscovery(), cameras: IVSCamera?, microphones: IVSMicrophone?
+      var cameras: IVSCamera?, room = ""
       private var stage: IVSStage?, wanted: Set<StageStream.Kind>, isLeaving = false
       /// Why the call is over.
-      private(set) var reason: StageEnd?
+      private(set) var reason: StageEnd?, failure: StageFailure?
       var isOver: Bool { reason != nil }
 
       /// - Parameter credential: a participant token. It decides on the stage, the permissions, and the name that others see. The
@@ -68,7 +75,7 @@ enum StageStrategyHelper {
         guard !isOver else { return }
         setStream(kind: .screen, isOn: false)
         let code = error.map { ($0 as NSError).code }, reason = StageEnd(code, isLeaving: isLeaving, hasEntered: hasEntered)
-        (self.reason, stage) = (reason, nil)
+        (self.reason, failure, stage) = (reason, StageFailure(code), nil)
         switch reason {
         case .left, .removed, .closed: break
         case .lost: report(.connectionLost)
@@ -124,8 +131,8 @@ enum StageStrategyHelper {
         stage?.refreshStrategy()
       }
       /// A stage takes one video of each participant: the screen has the camera's place, and others see it as a camera.
-      private func share() {
-        let new = StageCapture(discovery)
+      func share(_ frames: (any IVSCustomImageSource)? = nil) {
+        let new = StageCapture(discovery, frames)
         screen = new
         new.start { [weak self, weak new] in
           guard let self, let new, new === screen else { return }
@@ -148,7 +155,9 @@ enum StageStrategyHelper {
       case phaseChanged(StagePhase), joined, left(StageEnd), connectionLost, failed(StageFailure)
       case personJoined(StagePerson), personLeft(StagePerson)
       case streamAdded(StageStream, StagePerson), streamRemoved(StageStream, StagePerson)
-      case speakerChanged(String?), presenterChanged(String?)
+      case speakerChanged(String?), presenterChanged(String?), levelsChanged([String: Float])
+      /// From now on it is known what a participant sends.
+      case streamsKnown(StagePerson)
     }
     enum StagePhase: Sendable { case connecting, connected, reconnecting, ended }
     enum StageFailure: String, Error {
@@ -220,15 +229,18 @@ enum StageStrategyHelper {
     final class StageCapture: @unchecked Sendable {  // used on the main queue only
       let stream: IVSLocalStageStream
       private(set) var isOn = false
-      private let source: any IVSCustomImageSource, recorder = RPScreenRecorder.shared()
-      init(_ discovery: IVSDeviceDiscovery) {
-        source = discovery.createImageSource(withName: "screen")
-        stream = IVSLocalStageStream(device: source)
+      private let source: any IVSCustomImageSource, recorder: RPScreenRecorder?
+      /// - Parameter frames: of the app's own; nil: of the screen.
+      init(_ discovery: IVSDeviceDiscovery, _ frames: (any IVSCustomImageSource)?) {
+        source = frames ?? discovery.createImageSource(withName: "screen")
+        (recorder, stream) = (frames == nil ? .shared() : nil, IVSLocalStageStream(device: source))
       }
-      deinit { recorder.stopCapture { _ in } }
+      deinit { recorder?.stopCapture { _ in } }
       /// - Parameter completion: called on the main queue; `isOn` says whether the capture has begun.
       func start(_ completion: @escaping @Sendable () -> Void) {
-        recorder.startCapture { [source] sample, type, _ in
+        isOn = recorder == nil
+        if isOn { completion() }
+        recorder?.startCapture { [source] sample, type, _ in
           if type == .video { source.onSampleBuffer(sample) }
         } completionHandler: { [weak self] error in
           DispatchQueue.main.async { [weak self] in
@@ -250,6 +262,167 @@ enum StageStrategyHelper {
         // Another participant needs a lead of 3 dB, so that the mark does not flicker.
         if let speaker, let level = levels[speaker], let loudest, loudest.value <= level + 3 { return }
         speaker = loudest?.key
+      }
+    }
+
+    """#
+
+  private static let token = #"""
+    // Tokens of layers for a stage (`koine port --to stage-strategy`): the same file for every app.
+    import Foundation
+
+    extension StageCall {
+      private struct Answer: Decodable { let token, stage, participantId, name: String }
+      private static func answer(_ token: String) -> Answer? {
+        try? JSONDecoder().decode(Answer.self, from: Data(token.utf8))
+      }
+      static func reads(_ token: String) -> Bool { answer(token) != nil }
+      /// - Parameter token: what the app's server answers, as JSON: `{"token": …, "stage": …, "participantId": …, "name": …}`. A
+      ///   participant token is opaque, so that the app does not read the rest from it.
+      convenience init?(token: String, isMicrophoneOn: Bool = false) {
+        guard let answer = Self.answer(token) else { return nil }
+        self.init(
+          credential: answer.token, participantID: answer.participantId, name: answer.name,
+          isMicrophoneOn: isMicrophoneOn, isCameraOn: false)
+        room = answer.stage
+      }
+      /// Whether it is the stage with this id of the app's server.
+      func isIn(_ room: String) -> Bool { self.room == room }
+    }
+
+    """#
+
+  private static let agentMedia = #"""
+    // Cameras and ends of layers read from the call agent style, on a stage: the same for every app.
+    import AVFoundation
+    import AmazonIVSBroadcast
+    import CoreMedia
+    import CoreVideo
+    import Foundation
+
+    extension StageCall {
+      /// Why the call is over, in the numbers of a call agent.
+      var numbersOfEnd: (Int32, Int32) {
+        switch (reason, failure) {
+        case (nil, _), (.left, _), (.closed, _): (0, 0)
+        case (.removed, _): (0, 5300)
+        case (.replaced, _): (0, 5000)
+        case (.lost, _): (490, 0)
+        case (_, .rejected): (401, 0)
+        case (_, .full): (403, 0)
+        case (_, .closed): (404, 0)
+        default: (500, 0)
+        }
+      }
+    }
+
+    extension StageFailure {
+      /// The error of a camera or of a share, if it is about that.
+      func ofVideo(isCamera: Bool) -> StageAgent.Failure? {
+        switch self {
+        case .camera: isCamera ? .camera : nil
+        case .cameraDenied: isCamera ? .cameraDenied : nil
+        case .screen: isCamera ? nil : .notSent
+        default: nil
+        }
+      }
+    }
+
+    extension StageAgent.Device {
+      /// Nil: at neither side.
+      var type: StageCall.Side? { position == .front ? .front : position == .back ? .back : nil }
+    }
+
+    extension StageAgent {
+      /// A camera, or pictures of the app's, for views and for the stage.
+      final class Source: NSObject, IVSErrorDelegate, @unchecked Sendable {  // used on the main queue only
+        private let discovery = IVSDeviceDiscovery()
+        private var device: Device?, camera: IVSCamera?, frames: (any IVSCustomImageSource)?, screens: [Screen] = []
+        private weak var call: StageCall?
+
+        init(camera device: Device?) {
+          super.init()
+          if device == nil { frames = discovery.createImageSource(withName: "screen") }
+          if device != nil { camera = discovery.listLocalDevices().lazy.compactMap { $0 as? IVSCamera }.first }
+          device.map(choose)
+        }
+        func choose(_ device: Device) {
+          self.device = device
+          let source = camera?.listAvailableInputSources().first { $0.friendlyName == device.name }
+          if let source { camera?.setPreferredInputSource(source) }
+        }
+        func push(_ picture: CVPixelBuffer) {
+          var (description, sample): (CMVideoFormatDescription?, CMSampleBuffer?)
+          CMVideoFormatDescriptionCreateForImageBuffer(
+            allocator: nil, imageBuffer: picture, formatDescriptionOut: &description)
+          let now = CMTime(value: Int64(DispatchTime.now().uptimeNanoseconds), timescale: 1_000_000_000)
+          var timing = CMSampleTimingInfo(duration: .invalid, presentationTimeStamp: now, decodeTimeStamp: .invalid)
+          guard let description else { return }
+          CMSampleBufferCreateReadyWithImageBuffer(
+            allocator: nil, imageBuffer: picture, formatDescription: description, sampleTiming: &timing,
+            sampleBufferOut: &sample)
+          if let sample { frames?.onSampleBuffer(sample) }
+        }
+        /// - Returns: whether there is a camera, or there are pictures.
+        func attach(_ screen: Screen) -> Bool {
+          screens.append(screen)
+          if call == nil { camera?.errorDelegate = self }
+          screen.show(camera ?? frames)
+          return camera != nil || frames != nil
+        }
+        func detach(_ screen: Screen) {
+          screens.removeAll { $0 === screen }
+          screen.show(nil)
+        }
+        /// - Parameter failed: not called: the call reports what fails.
+        func start(in call: StageCall, failed: @escaping (Failure) -> Void) {
+          self.call = call
+          if let frames { return call.share(frames) }
+          if let camera { (call.cameras, camera.errorDelegate) = (camera, call) }
+          device.map(choose)
+          call.setStream(kind: .camera, isOn: true)
+        }
+        func stop() {
+          call?.setStream(kind: frames == nil ? .camera : .screen, isOn: false)
+          call = nil
+        }
+        func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+          onMain { [weak self] in for screen in self?.screens ?? [] { screen.didFail?() } }
+        }
+      }
+    }
+
+    """#
+
+  private static let agentScreen = #"""
+    // Views of layers read from the call agent style, on a stage: the same for every app.
+    import AmazonIVSBroadcast
+    import UIKit
+
+    extension StageStream {
+      func attach(view: StageAgent.Screen) { view.show(source.device as? any IVSImageDevice) }
+      func detach(view: StageAgent.Screen) { if view.device === source.device { view.show(nil) } }
+    }
+
+    extension StageAgent {
+      /// A view, and the size of what it shows.
+      final class Screen: @unchecked Sendable {  // used on the main queue only
+        let view: StageStreamView
+        var sizeHandler: ((Int32, Int32) -> Void)?, didFail: (() -> Void)?
+        private(set) var device: (any IVSImageDevice)?
+        init(_ mode: UIView.ContentMode) {
+          view = MainActor.assumeIsolated { StageStreamView(frame: .zero) }
+          MainActor.assumeIsolated { view.contentMode = mode }
+        }
+        func show(_ device: (any IVSImageDevice)?) {
+          self.device?.setOnFrameCallback(nil)
+          self.device = device
+          MainActor.assumeIsolated { view.device = device }
+          device?.setOnFrameCallback { [weak self] frame in
+            self?.sizeHandler?(Int32(frame.size.width), Int32(frame.size.height))
+          }
+        }
+        func clear() { show(nil) }
       }
     }
 
@@ -290,11 +463,11 @@ enum StageStrategyHelper {
         let name = names.lazy.compactMap { $0 }.first { !$0.isEmpty } ?? id
         let person = StagePerson(id: id, name: name, isLocal: false)
         participants[id] = person
-        if isEntering, participant.capabilities.contains(.subscribe) {
-          expected.insert(id)
-        } else {
-          report(.personJoined(person))
-        }
+        if isEntering, participant.capabilities.contains(.subscribe) { expected.insert(id) } else { arrive(person) }
+      }
+      private func arrive(_ person: StagePerson) {
+        report(.personJoined(person))
+        report(.streamsKnown(person))
       }
       func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo) {
         guard !participant.isLocal, let person = participants[participant.participantId] else { return }
@@ -305,7 +478,7 @@ enum StageStrategyHelper {
       func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didAdd streams: [IVSStageStream]) {
         guard let person = person(participant) else { return }
         isEntering = false
-        if expected.remove(person.id) != nil { report(.personJoined(person)) }
+        if expected.remove(person.id) != nil { arrive(person) }
         for stream in streams {
           let isAudio = stream.device is any IVSAudioDevice
           // A share of another participant is a video beside the one that came first.
@@ -351,6 +524,7 @@ enum StageStrategyHelper {
       }
       private func measure(_ id: String, _ rms: Float?) {
         let before = meter.speaker
+        if let rms, !isOver { report(.levelsChanged([id: rms])) }
         meter.measure(id, rms)
         if meter.speaker != before, !isOver { report(.speakerChanged(meter.speaker)) }
       }

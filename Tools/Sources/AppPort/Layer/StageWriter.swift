@@ -6,9 +6,10 @@ import KoinePorting
 final class StageWriter: VendorWriter {
   override class var style: Style { .stageStrategy }
   override class var prefix: String { "Stage" }
-  override class var sources: [Style] { [.eventListener] }
+  override class var sources: [Style] { [.callAgent, .eventListener] }
   override class var modules: Set<String> { ["AmazonIVSBroadcast"] }
   override class var callHelpers: [LayerHelper] { StageStrategyHelper.files }
+  override class var agentHelpers: [LayerHelper] { StageStrategyHelper.ofAgent }
 
   // MARK: Words
 
@@ -19,8 +20,9 @@ final class StageWriter: VendorWriter {
     "EndReason.removed": "removed", "EndReason.removedByService": "removed", "EndReason.roomClosed": "closed",
     "EndReason.roomClosedByService": "closed", "EndReason.duplicate": "replaced", "EndReason.refused": "refused",
     "Failure.Code.camera": "camera", "Failure.Code.invalidRoom": "closed",
+    "Machine.Attachment": "StageCall.Side", "Machine.Attachment.front": "front", "Machine.Attachment.back": "back",
   ]
-  override class var missing: Set<String> { ["ReceivedMessage"] }
+  override class var missing: Set<String> { ["ReceivedMessage", "RoomChannel", "RoomInbox"] }
 
   override func meaning(of word: String) -> String {
     word.hasPrefix("EndReason.") ? Self.names[word].map { "StageEnd." + $0 } ?? word : word

@@ -16,6 +16,8 @@ protocol StyleReader: Sendable {
   static var helper: LayerHelper? { get }
   /// How a call or property is written that no row of the table can say.
   static func structure(of symbol: String) -> Structure?
+  /// Whether it is there for messages only.
+  static func isOfMessages(_ symbol: String) -> Bool
   /// The values of the common layer that a test for a type of the vendor's (`is`) means; nil: the type alone.
   static func values(ofType symbol: String) -> [String]?
   /// All files that layers read from this style need.
@@ -52,6 +54,7 @@ extension StyleReader {
   static func value(of symbols: [String]) -> String? { nil }
   static var helper: LayerHelper? { nil }
   static func structure(of symbol: String) -> Structure? { nil }
+  static func isOfMessages(_ symbol: String) -> Bool { false }
   static func values(ofType symbol: String) -> [String]? { nil }
   static var helpers: [LayerHelper] { [KoineHelper.file] + (helper.map { [$0] } ?? []) }
   static var objects: Set<String> { [] }
@@ -148,6 +151,9 @@ struct StyleTable {
   }
 
   func reading(of symbol: String) -> Reading {
+    if reader.isOfMessages(symbol), !writer.hasWord("ReceivedMessage") {
+      return .lost(symbol: symbol, instead: lost[symbol] ?? writer.noWord)
+    }
     if let reading = reader.reading(of: symbol) {
       guard case .registration(of: .ofTopic, _) = reading, !writer.hasWord("ReceivedMessage") else { return reading }
       return .lost(symbol: symbol, instead: lost[symbol] ?? writer.noWord)

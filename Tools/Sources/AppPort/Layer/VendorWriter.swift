@@ -26,9 +26,9 @@ class VendorWriter: LayerWriter {
     }
   }
 
-  /// The app's own server tells of rings.
+  /// What the objects of `AgentCallHelper` report, though the style may have no word for it. The app's own server tells of rings.
   final override class func reports(_ fact: Fact, from source: Style) -> Bool {
-    source == .callAgent && (fact == .ring || fact == .ringEnded)
+    source == .callAgent && [.ring, .ringEnded, .callsChanged, .shareChanged, .viewFailed, .firstFrame].contains(fact)
   }
 
   // MARK: Words

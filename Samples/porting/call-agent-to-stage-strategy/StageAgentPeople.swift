@@ -1,0 +1,109 @@
+// What layers read from the call agent style need for participants and options (`koine port --to stage-strategy`): the same for every app.
+import AmazonIVSBroadcast
+import Foundation
+
+extension StageAgent {
+  /// A participant's token, as the app's own server answers it.
+  struct Credential {
+    let token: String
+    init(token: String) throws {
+      guard StageCall.reads(token) else { throw Failure.unauthorized }
+      self.token = token
+    }
+  }
+
+  /// What a user, a call or a channel begins with. The token has the user's name.
+  final class Setup {
+    var name = "", channel: Int32 = 0
+    /// The options of the microphone and those of the sent videos, where the app makes them apart.
+    var audio: Setup?, sent: Setup?
+    private var ownMute = false, ownVideos: [Video] = []
+    var isMuted: Bool {
+      get { audio?.isMuted ?? ownMute }
+      set { if let audio { audio.isMuted = newValue } else { ownMute = newValue } }
+    }
+    var videos: [Video] {
+      get { sent?.videos ?? ownVideos }
+      set { if let sent { sent.videos = newValue } else { ownVideos = newValue } }
+    }
+    var video: [Video]? {
+      get { videos }
+      set { videos = newValue ?? [] }
+    }
+  }
+
+  /// Another participant, with what it has sent so far.
+  final class Person: @unchecked Sendable {
+    let id, name: String
+    fileprivate(set) var streams: [Stream] = [], isKnown = false
+    var isSpeaking = false
+    init(id: String, name: String) { (self.id, self.name) = (id, name) }
+    var isMuted: Bool { !streams.contains { $0.kind == .microphone && $0.isSent } }
+    var videos: [Stream] { streams.filter { $0.kind != .microphone && $0.isSent } }
+  }
+
+  /// A stream of another participant. The call gives it a number, which it keeps.
+  final class Stream: @unchecked Sendable {
+    let kind: StageStream.Kind, number: Int32
+    fileprivate(set) var sent: StageStream?
+    init(_ kind: StageStream.Kind, number: Int32) { (self.kind, self.number) = (kind, number) }
+    var isSent: Bool { sent != nil }
+    var video: Stream? { kind == .microphone ? nil : self }
+  }
+}
+
+extension StageAgent.Call {
+  private typealias Person = StageAgent.Person
+
+  func join(_ one: StagePerson, isKnown: Bool) {
+    let person = Person(id: one.id, name: one.name)
+    person.isKnown = isKnown
+    if isKnown { for sent in one.streams.values { stream(sent.kind, of: person).sent = sent } }
+    others.append(person)
+    report(.personJoined(person))
+    callees = []
+    change(to: .connected)
+  }
+  /// From now on it is known what a participant sends.
+  func know(_ one: StagePerson) {
+    guard let person = others.first(where: { $0.id == one.id }) else { return join(one, isKnown: true) }
+    person.isKnown = true
+    for sent in one.streams.values { update(sent, of: one, isSent: true) }
+  }
+  func leave(_ one: StagePerson) {
+    guard let person = others.first(where: { $0.id == one.id }) else { return }
+    others = others.filter { $0 !== person }
+    report(.personLeft(person))
+    if isOneToOne, others.isEmpty { hangUp { _ in } }
+  }
+  func update(_ sent: StageStream, of one: StagePerson, isSent: Bool) {
+    let kind = sent.kind
+    if one.isLocal { return updateLocal(kind, isSent: isSent) }
+    guard let person = others.first(where: { $0.id == one.id }), person.isKnown else { return }
+    let stream = stream(kind, of: person)
+    stream.sent = isSent ? sent : nil
+    if kind == .microphone { return report(.muted(person)) }
+    report(isSent ? .streamAdded(stream, person) : .streamRemoved(stream, person))
+  }
+  private func updateLocal(_ kind: StageStream.Kind, isSent: Bool) {
+    if kind == .microphone {
+      let isNew = isMuted == isSent
+      isMuted = !isSent
+      if isNew { report(.microphoneMuted) }
+    } else if isSent {
+      videos.first { $0.isCamera == (kind == .camera) }?.started()
+    }
+  }
+  private func stream(_ kind: StageStream.Kind, of person: Person) -> StageAgent.Stream {
+    if let known = person.streams.first(where: { $0.kind == kind }) { return known }
+    let key = "\(person.id) \(kind)"
+    if !numbers.contains(key) { numbers.append(key) }
+    let stream = StageAgent.Stream(kind, number: Int32(numbers.firstIndex(of: key)!) + 1)
+    person.streams.append(stream)
+    return stream
+  }
+  func setMuted(_ isMuted: Bool, completion: @escaping StageAgent.Done) {
+    session.setStream(kind: .microphone, isOn: !isMuted)
+    StageAgent.onMain { completion(nil) }
+  }
+}

@@ -1,0 +1,39 @@
+// What layers read from the call agent style need for views (`koine port --to stage-strategy`): the same for every app.
+import AmazonIVSBroadcast
+import Foundation
+import UIKit
+
+extension StageAgent {
+  /// Shows one video in one view.
+  final class Renderer: @unchecked Sendable {
+    var handler: ((Renderer) -> Void)?, frameHandler: ((Renderer) -> Void)?
+    /// Of the newest frame, in pixels; nought before the first.
+    private(set) var size: (width: Int32, height: Int32) = (0, 0)
+    private let attach: (Screen) -> Bool, detach: (Screen) -> Void
+    private var screen: Screen?
+    init(video: Video) throws { (attach, detach) = (video.source.attach, video.source.detach) }
+    init(track: Stream) throws {
+      attach = { track.sent?.attach(view: $0) != nil }
+      detach = { track.sent?.detach(view: $0) }
+    }
+    func makeView(_ mode: UIView.ContentMode = .scaleAspectFill) throws -> StageStreamView {
+      let screen = Screen(mode)
+      screen.sizeHandler = { [weak self] in self?.changed($0, $1) }
+      screen.didFail = { [weak self] in if let self { handler?(self) } }
+      self.screen = screen
+      if !attach(screen) { onMain { screen.didFail?() } }
+      return screen.view
+    }
+    private func changed(_ width: Int32, _ height: Int32) {
+      let isFirst = size == (0, 0)
+      size = (width, height)
+      if isFirst, screen != nil { frameHandler?(self) }
+    }
+    func dispose() {
+      guard let screen else { return }
+      detach(screen)
+      screen.clear()
+      self.screen = nil
+    }
+  }
+}

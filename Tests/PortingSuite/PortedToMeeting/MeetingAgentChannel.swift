@@ -1,0 +1,1 @@
+../../../Samples/porting/call-agent-to-meeting-session/MeetingAgentChannel.swift

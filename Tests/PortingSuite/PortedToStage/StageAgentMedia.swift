@@ -1,0 +1,1 @@
+../../../Samples/porting/call-agent-to-stage-strategy/StageAgentMedia.swift
