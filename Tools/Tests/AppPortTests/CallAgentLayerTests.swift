@@ -15,7 +15,8 @@ import Testing
     public enum CallState { case none, connecting, connected, localHold, disconnecting, disconnected }
     public class HangUpOptions { public init() {}; public var forEveryone = false }
     public class CommunicationIdentifier { public let rawId = "" }
-    public class CallVideoStream { public let id: Int32 = 0 }
+    public enum MediaStreamType { case video, screenSharing }
+    public class CallVideoStream { public let id: Int32 = 0, mediaStreamType = MediaStreamType.video }
     public class OutgoingVideoStream: CallVideoStream {}
     public class IncomingVideoStream: CallVideoStream { public var isAvailable: Bool { true } }
     public class RemoteVideoStream: IncomingVideoStream {}
@@ -78,7 +79,21 @@ import Testing
     public class RecordingCallFeature: CallFeature {}
     public enum Features {
       public static let dominantSpeakers = DominantSpeakersCallFeature.self, recording = RecordingCallFeature.self
+      public static let dataChannel = DataChannelCallFeature.self
     }
+    public class DataChannelCallFeature: CallFeature {
+      public weak var delegate: (any DataChannelCallFeatureDelegate)?
+      public func getDataChannelSender(options: DataChannelSenderOptions) -> DataChannelSender { DataChannelSender() }
+    }
+    public protocol DataChannelCallFeatureDelegate: AnyObject {
+      func dataChannelCallFeature(
+        _ dataChannelCallFeature: DataChannelCallFeature, didCreateReceiver args: DataChannelReceiverCreatedEventArgs)
+    }
+    public class DataChannelReceiverCreatedEventArgs { public let receiver = DataChannelReceiver() }
+    public class DataChannelSenderOptions { public init() {}; public var channelId: Int32 = 0 }
+    public class DataChannelSender {}
+    public class DataChannelMessage { public let data = Data() }
+    public class DataChannelReceiver { public func receiveMessage() -> DataChannelMessage? { nil } }
     public class Call {
       public let id = ""
       public weak var delegate: (any CallDelegate)?
@@ -192,11 +207,64 @@ import Testing
 
         """))
     #expect(
-      layer.helpers.map(\.fileName).suffix(9) == [
+      layer.helpers.map(\.fileName).suffix(10) == [
         "MeetingAgent.swift", "MeetingAgentCall.swift", "MeetingAgentPeople.swift", "MeetingAgentVideo.swift",
-        "MeetingAgentViews.swift", "MeetingAgentAwait.swift", "MeetingToken.swift", "MeetingAgentMedia.swift",
-        "MeetingAgentScreen.swift",
+        "MeetingAgentViews.swift", "MeetingAgentChannel.swift", "MeetingAgentAwait.swift", "MeetingToken.swift",
+        "MeetingAgentMedia.swift", "MeetingAgentScreen.swift",
       ])
+  }
+
+  private static let chat = """
+    final class Model: DataChannelCallFeatureDelegate {
+      var people: [RemoteParticipant] = []
+      private(set) var lines: [String] = []
+      private var sender: DataChannelSender?
+      func open(in call: Call) {
+        let feature = call.feature(Features.dataChannel)
+        feature.delegate = self
+        let options = DataChannelSenderOptions()
+        options.channelId = 7
+        sender = feature.getDataChannelSender(options: options)
+        lines = []
+      }
+      func names() -> [String] { people.map { $0.displayName } }
+      func isShare(_ stream: RemoteVideoStream) -> Bool { stream.mediaStreamType == .screenSharing }
+      func dataChannelCallFeature(
+        _ feature: DataChannelCallFeature, didCreateReceiver args: DataChannelReceiverCreatedEventArgs
+      ) {
+        while let message = args.receiver.receiveMessage() { lines.append(String(decoding: message.data, as: UTF8.self)) }
+      }
+    }
+    """
+
+  @Test func layerOfVideoSDKNamesParticipantsAndStreamsAsTheSDKDoes() throws {
+    let layer = try layer(Self.chat, to: .eventListener)
+    let source = layer.source
+    #expect(layer.warnings == [])
+    #expect(source.contains("import VideoSDKRTC\n"))
+    #expect(source.contains("people: [ListenerAgent.Person] = []"))
+    #expect(source.contains("people.map { $0.displayName }"))
+    #expect(source.contains("isShare(_ stream: ListenerAgent.Stream) -> Bool { stream.streamKind == .screen }"))
+    #expect(source.contains("private var sender: ListenerAgent.Channel?"))
+    #expect(source.contains("sender = feature.channel(setup: options)"))
+    #expect(layer.helpers.map(\.fileName).contains("ListenerAgentChannel.swift"))
+    let call = try #require(layer.helpers.first { $0.fileName == "ListenerAgentCall.swift" })
+    #expect(call.source.contains("case .messageReceived(let message): receive(message)\n"))
+  }
+
+  @Test func layerOfAStageLeavesOutDataChannels() throws {
+    let layer = try layer(Self.chat, to: .stageStrategy)
+    let source = layer.source
+    #expect(layer.warnings == [])
+    #expect(source.contains("people: [StageAgent.Person] = []"))
+    #expect(source.contains("people.map { $0.name }"))
+    #expect(source.contains("  // private var sender: DataChannelSender?\n"))
+    #expect(source.contains("    // sender = feature.getDataChannelSender(options: options)\n    lines = []\n"))
+    #expect(source.contains("  // func dataChannelCallFeature(\n"))
+    #expect(!layer.helpers.map(\.fileName).contains("StageAgentChannel.swift"))
+    let call = try #require(layer.helpers.first { $0.fileName == "StageAgentCall.swift" })
+    #expect(!call.source.contains("essage"))
+    #expect(!call.source.contains("‹"))
   }
 
   private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }

@@ -257,7 +257,7 @@ import Testing
     #expect(
       layer.helpers.map(\.fileName) == [
         "ListenerCall.swift", "ListenerEvents.swift", "ListenerStage.swift", "ListenerStageStream.swift",
-        "ListenerStageMedia.swift",
+        "ListenerToken.swift", "ListenerStageMedia.swift",
       ])
     for helper in layer.helpers {
       #expect(helper.source.split(separator: "\n", omittingEmptySubsequences: false).count <= 121, "\(helper.fileName)")
