@@ -223,8 +223,10 @@ struct OrderTests {
       }
     }
     #expect(await !fills())
+    #expect(await MainActor.run { view.contentMode } == .scaleAspectFit)
     view.update(scalingMode: .crop)
     #expect(await fills())
+    #expect(await MainActor.run { view.contentMode } == .scaleAspectFill)
     #expect(view.isRendering())
     #expect(renderer.size == StreamSize(width: 320, height: 180))
     view.dispose()

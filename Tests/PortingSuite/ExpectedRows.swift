@@ -6,6 +6,7 @@ enum ExpectedRows {
   static let all =
     meetingOfAgent + meetingOfListener + stageOfListener + meetingOfStage + listenerOfStage
     + listenerOfAgent + stageOfAgent
+    + azureOfListener + azureOfStage
 
   private static let faults = "Docs/adopt.md, What goes wrong"
   private static let mutes = "Docs/porting.md, know which participants are muted"
@@ -115,4 +116,13 @@ enum ExpectedRows {
       pair: stageOfAgentPair, fact: "phase", step: "the app leaves", comparison: .between,
       old: "inCall → leaving → ended", new: "inCall → ended", reason: noLeaving, source: stageDiffers),
   ]
+  static let azureOfListenerPair = "event-listener → call-agent"
+
+  /// The documented differences between the reference app of the event listener style and its port to the call agent style.
+  static let azureOfListener: [ExpectedDifference] = []
+
+  static let azureOfStagePair = "stage-strategy → call-agent"
+
+  /// The documented differences between the reference app of the stage strategy style and its port to the call agent style.
+  static let azureOfStage: [ExpectedDifference] = []
 }

@@ -44,6 +44,9 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
       app: .eventListener, target: .stageStrategy, brief: ["people", "mute", "removed"],
       rows: ExpectedRows.stageOfListener, makeLayer: { try StageOfListenerLayer(in: $0) }),
     PortedPair(
+      app: .eventListener, target: .callAgent, brief: ["people", "messages", "removed"],
+      rows: ExpectedRows.azureOfListener, makeLayer: { try AzureOfListenerLayer(in: $0) }),
+    PortedPair(
       app: .stageStrategy, target: .meetingSession, brief: ["people", "mute", "removed"],
       rows: ExpectedRows.meetingOfStage, makeLayer: { try MeetingOfStageLayer(in: $0) }),
     PortedPair(
@@ -55,9 +58,11 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
     PortedPair(
       app: .callAgent, target: .stageStrategy, brief: ["people", "mute", "removed"],
       rows: ExpectedRows.stageOfAgent, makeLayer: { try StageOfAgentLayer(in: $0) }),
+      app: .stageStrategy, target: .callAgent, brief: ["people", "mute", "removed"],
+      rows: ExpectedRows.azureOfStage, makeLayer: { try AzureOfStageLayer(in: $0) }),
   ]
   /// Those that can be played: an app in the call agent style awaits on queues that a room has to follow.
-  static let playable = all.filter { roomsFollowQueues || $0.app != .callAgent }
+  static let playable = all.filter { roomsFollowQueues || $0.app != .callAgent && $0.target != .callAgent }
 }
 
 @MainActor @Suite struct PortedPairTests {

@@ -198,9 +198,13 @@ public final class RendererView: VideoView {
     rendered(frame)
   }
 
+  /// Follows the scaling mode. A value set here has no effect.
+  public override var contentMode: UIView.ContentMode {
+    get { settings.withLock { $0.scalingMode } == .fit ? .scaleAspectFit : .scaleAspectFill }
+    set {}
+  }
+
   public override func draw(into canvas: inout Canvas, area: CGRect) {
-    guard let frame = lastFrame else { return }
-    canvas.draw(
-      frame, in: area, mode: settings.withLock { $0.scalingMode } == .fit ? .scaleAspectFit : .scaleAspectFill)
+    if let frame = lastFrame { canvas.draw(frame, in: area, mode: contentMode) }
   }
 }

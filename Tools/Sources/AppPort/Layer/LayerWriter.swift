@@ -269,7 +269,9 @@ class LayerWriter {
 
 /// The writers that there are.
 enum LayerWriters {
-  static let all: [LayerWriter.Type] = [KoineWriter.self, ListenerWriter.self, MeetingWriter.self, StageWriter.self]
+  static let all: [LayerWriter.Type] = [
+    CallAgentWriter.self, KoineWriter.self, ListenerWriter.self, MeetingWriter.self, StageWriter.self,
+  ]
 
   /// - Throws: `FactsFailure` if there is none for the style, or it does not write layers of apps in the other style.
   static func writer(of target: Style, from source: Style) throws(FactsFailure) -> LayerWriter.Type {
