@@ -80,18 +80,21 @@ enum ExpectedRows {
 
   static let listenerOfStagePair = "stage-strategy → event-listener"
 
-  private static let streamsAtOnce =
-    "VideoSDK enables the streams of a participant with its arrival; a stage adds them once it has subscribed."
-
   /// The documented differences between the reference app of the stage strategy style and its port to the event listener style.
-  static let listenerOfStage = [
-    ("people.Bea.muted", "– → yes → no", "– → no"), ("people.Bea.video", "– → no → yes", "– → yes"),
-    ("people.Cleo.muted", "– → yes → no", "– → no"), ("people.Cleo.video", "– → no → yes", "– → yes"),
-    ("people.Cleo.shares", "– → no → yes", "– → yes"),
-  ].map { fact, old, new in
-    ExpectedDifference(
-      pair: listenerOfStagePair, fact: fact, step: "the app joins", comparison: .between, old: old, new: new,
-      reason: streamsAtOnce, source: stageStyle)
+  static let listenerOfStage = streamsAtOnce(
+    listenerOfStagePair,
+    "VideoSDK enables the streams of a participant with its arrival; a stage adds them once it has subscribed.")
+
+  private static func streamsAtOnce(_ pair: String, _ reason: String) -> [ExpectedDifference] {
+    [
+      ("people.Bea.muted", "– → yes → no", "– → no"), ("people.Bea.video", "– → no → yes", "– → yes"),
+      ("people.Cleo.muted", "– → yes → no", "– → no"), ("people.Cleo.video", "– → no → yes", "– → yes"),
+      ("people.Cleo.shares", "– → no → yes", "– → yes"),
+    ].map { fact, old, new in
+      ExpectedDifference(
+        pair: pair, fact: fact, step: "the app joins", comparison: .between, old: old, new: new, reason: reason,
+        source: stageStyle)
+    }
   }
 
   static let listenerOfAgentPair = "call-agent → event-listener"
@@ -119,10 +122,25 @@ enum ExpectedRows {
   static let azureOfListenerPair = "event-listener → call-agent"
 
   /// The documented differences between the reference app of the event listener style and its port to the call agent style.
-  static let azureOfListener: [ExpectedDifference] = []
+  static let azureOfListener = azureRefusals(azureOfListenerPair, full: "notPermitted", refused: "notPermitted")
+
+  private static func azureRefusals(_ pair: String, full: String, refused: String) -> [ExpectedDifference] {
+    [
+      ("full", full, "A call that is full and one that the user may not join both end with 403."),
+      (refused, "failed", "A sign-in that fails for a missing permission has no code of its own."),
+    ].map { old, new, reason in
+      ExpectedDifference(
+        pair: pair, fact: "end", step: "the app joins", comparison: .settled, old: old, new: new, reason: reason,
+        source: "Docs/styles/call-agent.md, Ends of a call")
+    }
+  }
 
   static let azureOfStagePair = "stage-strategy → call-agent"
 
   /// The documented differences between the reference app of the stage strategy style and its port to the call agent style.
-  static let azureOfStage: [ExpectedDifference] = []
+  static let azureOfStage =
+    streamsAtOnce(
+      azureOfStagePair,
+      "A call has the streams of a participant with its arrival; a stage adds them once it has subscribed."
+    ) + azureRefusals(azureOfStagePair, full: "refusedOrRemoved", refused: "refusedOrRemoved")
 }

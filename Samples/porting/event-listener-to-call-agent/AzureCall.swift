@@ -51,7 +51,6 @@ final class AzureCall: NSObject, @unchecked Sendable {  // used on the main queu
     if isLeaving { return end(.left) }
     if agent == nil { return end(.refused, AzureFailure(error)) }
     client.getDeviceManager { [weak self] devices, _ in
-      devices?.delegate = self
       AVCaptureDevice.requestAccess(for: .audio) { [weak self] isGranted in
         self?.onMain { $0.enter(devices, hasMicrophone: isGranted) }
       }

@@ -4,7 +4,7 @@ import AzureCommunicationCalling
 import Foundation
 import UIKit
 
-extension AzureCall: DeviceManagerDelegate {
+extension AzureCall {
   func setStream(kind: AzureStream.Kind, isOn: Bool) {
     if isOn { wanted.insert(kind) } else { wanted.remove(kind) }
     guard let call, hasEntered, !isOver else { return }
@@ -60,10 +60,6 @@ extension AzureCall: DeviceManagerDelegate {
     case .camera: report(.failed(isDenied ? .cameraDenied : .camera))
     case .screen: report(.failed(.screen))
     }
-  }
-  func deviceManager(_ deviceManager: DeviceManager, didUpdateCameras args: VideoDevicesUpdatedEventArgs) {
-    let lost = args.removedVideoDevices.map(\.id)
-    onMain { if let camera = $0.camera, lost.contains(camera.source.id) { $0.fail(.camera) } }
   }
 
   // MARK: Views

@@ -56,18 +56,18 @@ extension AzureCall {
   private func set(_ kind: AzureStream.Kind, of person: AzurePerson, _ source: CallVideoStream?, isSent: Bool) {
     let key = "\(kind)", old = person.streams[key], before = presenters.last
     if isSent == (old != nil), old?.source === source || !isSent { return }
+    let new = isSent ? AzureStream(kind, of: person.id, source, in: self) : nil
+    person.streams[key] = new
+    if kind == .screen { presenters = presenters.filter { $0 != person.id } + (isSent ? [person.id] : []) }
+    if presenters.last != before { report(.presenterChanged(presenters.last)) }
     if let old {
-      person.streams[key] = nil
       views[old.id]?.show(nil)
       report(.streamRemoved(old, person))
     }
-    if kind == .screen { presenters = presenters.filter { $0 != person.id } + (isSent ? [person.id] : []) }
-    if presenters.last != before { report(.presenterChanged(presenters.last)) }
-    guard isSent else { return }
-    let new = AzureStream(kind, of: person.id, source, in: self)
-    person.streams[key] = new
-    views[new.id]?.show(source)
-    report(.streamAdded(new, person))
+    if let new {
+      views[new.id]?.show(source)
+      report(.streamAdded(new, person))
+    }
   }
 }
 

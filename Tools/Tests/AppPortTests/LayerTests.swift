@@ -648,6 +648,60 @@ import Testing
     #expect(count("written", in: layer).map { $0 > 0 } == true)
   }
 
+  @Test func azuresCallTakesThePlaceOfAMeetingAndMutesOthers() throws {
+    let layer = try layer(
+      """
+      final class Model: MeetingEventListener, PubSubMessageListener {
+        private var meeting: Meeting?
+        func join(_ token: String, room: String, name: String) {
+          VideoSDK.config(token: token)
+          meeting = VideoSDK.initMeeting(meetingId: room, participantName: name, micEnabled: true)
+          meeting?.addEventListener(self)
+          meeting?.pubsub.subscribe(topic: "chat", forListener: self)
+          meeting?.join(cameraPosition: .back)
+        }
+        func leave() { meeting?.leave() }
+        func mute() { meeting?.muteMic() }
+        func mute(_ id: String) { meeting?.participants[id]?.disableMic() }
+        func unmute(_ id: String) { meeting?.participants[id]?.enableMic() }
+        func send(_ text: String) { meeting?.pubsub.publish(topic: "chat", message: text) }
+        func onMessageReceived(_ message: PubSubMessage) { print(message.message) }
+        func onMeetingLeft(reason: LeaveReason) {
+          switch reason {
+          case .manualLeaveCalled: print("left")
+          case .removePeer, .removeAll: print("removed")
+          default: print(reason.rawValue)
+          }
+        }
+        func show(_ error: VideoSDKError) { if error == .INVALID_TOKEN { print(error.message) } }
+      }
+      """, to: .callAgent)
+    let source = layer.source
+    #expect(source.contains("\nimport AzureCommunicationCalling\n"))
+    #expect(
+      source.contains(
+        "meeting = AzureCall(room: room, credential: credential, name: name, isMicrophoneOn: true)"))
+    #expect(source.contains("    meeting?.observe(topic: \"chat\")\n    meeting?.join(side: .back)\n"))
+    #expect(source.contains("func leave() { meeting?.leave() }"))
+    #expect(source.contains("func mute() { meeting?.setStream(kind: .microphone, isOn: false) }"))
+    #expect(source.contains("{ meeting?.participants[id]?.mute(kind: .microphone) }"))
+    #expect(source.contains("    // meeting?.participants[id]?.enableMic()\n"))
+    #expect(source.contains("{ meeting?.send(text: text, topic: \"chat\") }"))
+    #expect(source.contains("func messageReceived(_ message: AzureMessage) { print(message.text) }"))
+    #expect(source.contains("func left(reason: AzureEnd) {"))
+    #expect(source.contains("    case .left: print(\"left\")\n    case .removed: print(\"removed\")\n"))
+    #expect(source.contains("if error == .rejected { print(error.rawValue) }"))
+    #expect(layer.warnings == [])
+    #expect(
+      layer.helpers.map(\.fileName) == [
+        "AzureCall.swift", "AzureStreams.swift", "AzureObservers.swift", "AzureMedia.swift", "AzureFeed.swift",
+        "AzureMessages.swift",
+      ])
+    for helper in layer.helpers {
+      #expect(helper.source.split(separator: "\n", omittingEmptySubsequences: false).count <= 121, "\(helper.fileName)")
+    }
+  }
+
   @Test func callIsNotLeftOutSilentlyWithWhatIsLeftOut() throws {
     let layer = try layer(
       """
@@ -677,13 +731,12 @@ import Testing
     #expect(numbers.reduce(0, +) == 100)
   }
 
-  @Test func targetThatIsNotThereIsAnErrorThatNamesTheOthers() throws {
+  @Test func targetThatIsTheAppsOwnStyleIsAnError() throws {
     let (app, facts) = try compiled("final class Model { var meeting: Meeting? }")
     let target = #expect(throws: FactsFailure.self) {
-      _ = try CallLayer(of: "Model", in: app, to: .callAgent) { _ throws(FactsFailure) in facts }
+      _ = try CallLayer(of: "Model", in: app, to: .eventListener) { _ throws(FactsFailure) in facts }
     }
-    let targets = "koine, event-listener, meeting-session, stage-strategy"
-    #expect(target?.description.hasSuffix("layers are written in: " + targets) == true)
+    #expect(target?.description == "the app is in the style event-listener already")
     #expect(throws: FactsFailure.self) { try layer("final class Model {}") }
   }
 

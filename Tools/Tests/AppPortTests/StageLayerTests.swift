@@ -265,6 +265,43 @@ import Testing
     }
   }
 
+  @Test func callAgentHasAStageOverItsCall() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        var people: [IVSParticipantInfo] = []
+        func join(_ token: String) throws {
+          let stage = try IVSStage(token: token, strategy: self)
+          stage.addRenderer(self)
+          try stage.join()
+          self.stage = stage
+        }
+      }
+      extension Model: IVSStageRenderer {
+        func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {
+          if participant.userId.isEmpty { people.append(participant) }
+        }
+        func stage(_ stage: IVSStage, didChange state: IVSStageConnectionState, withError error: (any Error)?) {
+          if state == .disconnected { stage.leave() }
+        }
+      }
+      """, to: .callAgent)
+    let source = layer.source
+    #expect(source.contains("\nimport AzureCommunicationCalling\n"))
+    #expect(source.contains("let stage = try AzureStage(token: token)\n"))
+    #expect(source.contains("var people: [AzurePerson] = []"))
+    #expect(source.contains("if participant.name.isEmpty { people.append(participant) }"))
+    #expect(source.contains("if state == .ended { stage.leave() }"))
+    #expect(source.contains("-> Set<AzureStream.Kind> {\n    isOn ? Set(AzureStream.Kind.allCases) : []"))
+    #expect(layer.warnings == [])
+    let helpers = layer.helpers.suffix(3)
+    #expect(helpers.map(\.fileName) == ["AzureStage.swift", "AzureStageStream.swift", "AzureStageMedia.swift"])
+    for helper in helpers {
+      #expect(helper.source.split(separator: "\n", omittingEmptySubsequences: false).count <= 121, "\(helper.fileName)")
+      #expect(!helper.source.contains("‹"), "\(helper.fileName)")
+    }
+  }
+
   @Test func layerBringsTheHelpersOfTheStyleOnly() throws {
     let layer = try layer(Self.head + " }")
     #expect(layer.helpers.map(\.fileName) == ["RoomStage.swift", "RoomStream.swift"])

@@ -72,7 +72,6 @@ enum AzureCallHelper {
         if isLeaving { return end(.left) }
         if agent == nil { return end(.refused, AzureFailure(error)) }
         client.getDeviceManager { [weak self] devices, _ in
-          devices?.delegate = self
           AVCaptureDevice.requestAccess(for: .audio) { [weak self] isGranted in
             self?.onMain { $0.enter(devices, hasMicrophone: isGranted) }
           }
@@ -301,18 +300,18 @@ enum AzureCallHelper {
       private func set(_ kind: AzureStream.Kind, of person: AzurePerson, _ source: CallVideoStream?, isSent: Bool) {
         let key = "\(kind)", old = person.streams[key], before = presenters.last
         if isSent == (old != nil), old?.source === source || !isSent { return }
+        let new = isSent ? AzureStream(kind, of: person.id, source, in: self) : nil
+        person.streams[key] = new
+        if kind == .screen { presenters = presenters.filter { $0 != person.id } + (isSent ? [person.id] : []) }
+        if presenters.last != before { report(.presenterChanged(presenters.last)) }
         if let old {
-          person.streams[key] = nil
           views[old.id]?.show(nil)
           report(.streamRemoved(old, person))
         }
-        if kind == .screen { presenters = presenters.filter { $0 != person.id } + (isSent ? [person.id] : []) }
-        if presenters.last != before { report(.presenterChanged(presenters.last)) }
-        guard isSent else { return }
-        let new = AzureStream(kind, of: person.id, source, in: self)
-        person.streams[key] = new
-        views[new.id]?.show(source)
-        report(.streamAdded(new, person))
+        if let new {
+          views[new.id]?.show(source)
+          report(.streamAdded(new, person))
+        }
       }
     }
 
@@ -370,7 +369,7 @@ enum AzureCallHelper {
     import Foundation
     import UIKit
 
-    extension AzureCall: DeviceManagerDelegate {
+    extension AzureCall {
       func setStream(kind: AzureStream.Kind, isOn: Bool) {
         if isOn { wanted.insert(kind) } else { wanted.remove(kind) }
         guard let call, hasEntered, !isOver else { return }
@@ -426,10 +425,6 @@ enum AzureCallHelper {
         case .camera: report(.failed(isDenied ? .cameraDenied : .camera))
         case .screen: report(.failed(.screen))
         }
-      }
-      func deviceManager(_ deviceManager: DeviceManager, didUpdateCameras args: VideoDevicesUpdatedEventArgs) {
-        let lost = args.removedVideoDevices.map(\.id)
-        onMain { if let camera = $0.camera, lost.contains(camera.source.id) { $0.fail(.camera) } }
       }
 
       // MARK: Views
