@@ -1724,7 +1724,7 @@ enum GeneratedTables {
 "RendererDelegate":{"kind":"protocol","members":{"videoStreamRenderer(didFailToStart:)":"","videoStreamRenderer(didRenderFirstFrame:)":""},
 "parameters":{"videoStreamRenderer(didFailToStart:)":[["VideoStreamRenderer"]],"videoStreamRenderer(didRenderFirstFrame:)":[["VideoStreamRenderer"]]},
 "parents":["NSObjectProtocol"]},
-"RendererView":{"kind":"class","members":{"dispose()":"","draw(into:area:)":"","init(coder:)":"RendererView","isRendering()":"Bool","render(_:)":"","update(scalingMode:)":"","videoFrameSize()":"StreamSize"},
+"RendererView":{"kind":"class","members":{"contentMode":"UIView.ContentMode","dispose()":"","draw(into:area:)":"","init(coder:)":"RendererView","isRendering()":"Bool","render(_:)":"","update(scalingMode:)":"","videoFrameSize()":"StreamSize"},
 "parents":["VideoView"]},
 "RoomCallLocator":{"kind":"class","members":{"init(roomId:)":"RoomCallLocator","roomId":"String"},
 "parents":["JoinMeetingLocator"]},
