@@ -18,7 +18,6 @@ enum ExpectedRows {
   private static let noLeaving =
     "A stage reports the end before leave() returns: there is no time in which the app is leaving."
   private static let stageDiffers = "Docs/styles/stage-strategy.md, Where this differs from the vendor's"
-  private static let stageStyle = "Docs/porting.md, choose the received streams"
 
   static let meetingOfListenerPair = "event-listener → meeting-session"
   private static let firstLook =
@@ -80,22 +79,8 @@ enum ExpectedRows {
 
   static let listenerOfStagePair = "stage-strategy → event-listener"
 
-  /// The documented differences between the reference app of the stage strategy style and its port to the event listener style.
-  static let listenerOfStage = streamsAtOnce(
-    listenerOfStagePair,
-    "VideoSDK enables the streams of a participant with its arrival; a stage adds them once it has subscribed.")
-
-  private static func streamsAtOnce(_ pair: String, _ reason: String) -> [ExpectedDifference] {
-    [
-      ("people.Bea.muted", "– → yes → no", "– → no"), ("people.Bea.video", "– → no → yes", "– → yes"),
-      ("people.Cleo.muted", "– → yes → no", "– → no"), ("people.Cleo.video", "– → no → yes", "– → yes"),
-      ("people.Cleo.shares", "– → no → yes", "– → yes"),
-    ].map { fact, old, new in
-      ExpectedDifference(
-        pair: pair, fact: fact, step: "the app joins", comparison: .between, old: old, new: new, reason: reason,
-        source: stageStyle)
-    }
-  }
+  /// None.
+  static let listenerOfStage: [ExpectedDifference] = []
 
   static let listenerOfAgentPair = "call-agent → event-listener"
 
@@ -138,9 +123,5 @@ enum ExpectedRows {
   static let azureOfStagePair = "stage-strategy → call-agent"
 
   /// The documented differences between the reference app of the stage strategy style and its port to the call agent style.
-  static let azureOfStage =
-    streamsAtOnce(
-      azureOfStagePair,
-      "A call has the streams of a participant with its arrival; a stage adds them once it has subscribed."
-    ) + azureRefusals(azureOfStagePair, full: "refusedOrRemoved", refused: "refusedOrRemoved")
+  static let azureOfStage = azureRefusals(azureOfStagePair, full: "refusedOrRemoved", refused: "refusedOrRemoved")
 }
