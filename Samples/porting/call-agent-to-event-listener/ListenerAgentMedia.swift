@@ -93,11 +93,13 @@ extension ListenerAgent {
 
   /// A view, and the size of what it shows.
   final class Screen: NSObject, RTCVideoViewDelegate {
-    let view = RTCMTLVideoView(frame: .zero)
+    let view: RTCMTLVideoView
     var sizeHandler: ((Int32, Int32) -> Void)?, didFail: (() -> Void)?
     init(_ mode: UIView.ContentMode) {
+      view = RTCMTLVideoView(frame: .zero)
       super.init()
-      (view.videoContentMode, view.delegate) = (mode, self)
+      view.videoContentMode = mode
+      view.delegate = self
     }
     func clear() { view.renderFrame(nil) }
     func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize) {

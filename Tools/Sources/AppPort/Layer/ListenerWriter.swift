@@ -32,7 +32,11 @@ final class ListenerWriter: VendorWriter {
   ]
 
   override class var ownNames: [String: String] {
-    ["Track.Kind": "‹Prefix›Kind", "Track.kind": "streamKind", "Machine.Device.attachment": "position"]
+    [
+      "Track.Kind": "‹Prefix›Kind", "Track.kind": "streamKind", "Machine.Device.attachment": "position",
+      // Only code of this package sees the session behind a call.
+      "AgentCall.session": "session.meeting.session",
+    ]
   }
 
   override func rawValue(of type: String) -> String? { type.hasSuffix("IVSBroadcastError") ? "rawValue" : nil }

@@ -35,8 +35,8 @@ enum StageStrategyHelper {
       var expected: Set<String> = []
       /// What the strategy publishes. Each is the same object for as long as it is published.
       private(set) var microphone: IVSLocalStageStream?, camera: IVSLocalStageStream?, screen: StageCapture?
-      var cameras: IVSCamera?, room = ""
-      private var stage: IVSStage?, wanted: Set<StageStream.Kind>, isLeaving = false
+      var cameras: IVSCamera?, room = "", stage: IVSStage?
+      private var wanted: Set<StageStream.Kind>, isLeaving = false
       /// Why the call is over.
       private(set) var reason: StageEnd?, failure: StageFailure?
       var isOver: Bool { reason != nil }

@@ -20,7 +20,9 @@ final class StageWriter: VendorWriter {
     "EndReason.removed": "removed", "EndReason.removedByService": "removed", "EndReason.roomClosed": "closed",
     "EndReason.roomClosedByService": "closed", "EndReason.duplicate": "replaced", "EndReason.refused": "refused",
     "Failure.Code.camera": "camera", "Failure.Code.invalidRoom": "closed",
-    "Machine.Attachment": "StageCall.Side", "Machine.Attachment.front": "front", "Machine.Attachment.back": "back",
+    // Only code of this package sees the session behind a call.
+    "AgentCall.session": "session.stage?.session", "Machine.Attachment": "StageCall.Side",
+    "Machine.Attachment.front": "front", "Machine.Attachment.back": "back",
   ]
   override class var missing: Set<String> { ["ReceivedMessage", "RoomChannel", "RoomInbox"] }
 
