@@ -539,9 +539,9 @@ let package = Package(
       "PortingSuite",
       of: [
         "KoineTesting", "Koine", "KoineBackends", "KoineTokens", "CallAgentApp", "StageStrategyApp",
-        "MeetingSessionApp", "EventListenerApp", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK",
-        "VideoSDKRTC", "WebRTC", "UIKit", "AVFoundation", "Combine", "CoreMedia", "CoreVideo", "ReplayKit",
-        "KoineTestSupport",
+        "MeetingSessionApp", "EventListenerApp", "AzureCommunicationCalling", "AzureCommunicationCommon",
+        "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "UIKit", "AVFoundation", "Combine",
+        "CoreMedia", "CoreVideo", "ReplayKit", "KoineTestSupport",
       ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",

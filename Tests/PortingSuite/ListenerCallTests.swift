@@ -24,7 +24,7 @@ import VideoSDKRTC
       case .messageReceived(let message): lines.append("\(message.senderName): \(message.message)")
       case .streamsKnown(let person): lines.append("\(person.displayName) is known")
       case .presenterChanged(let id): lines.append("presenter: \(id ?? "–")")
-      case .speakerChanged, .levelsChanged: break
+      case .speakerChanged, .levelsChanged, .pathChanged: break
       }
     }
     func has(_ line: String) -> Bool { lines.contains(line) }

@@ -13,8 +13,9 @@ final class StageCall: NSObject, @unchecked Sendable {  // used on the main queu
   /// What the strategy publishes. Each is the same object for as long as it is published.
   private(set) var microphone: IVSLocalStageStream?, camera: IVSLocalStageStream?, screen: StageCapture?
   var cameras: IVSCamera?, room = "", stage: IVSStage?
+  var received: [String: Set<StageStream.Kind>] = [:]  // what the app has chosen, by participants
   private var wanted: Set<StageStream.Kind>, isLeaving = false
-  /// Why the call is over.
+  /// Why the call is over, and the error that has ended it.
   private(set) var reason: StageEnd?, failure: StageFailure?
   var isOver: Bool { reason != nil }
 
@@ -33,7 +34,6 @@ final class StageCall: NSObject, @unchecked Sendable {  // used on the main queu
     cameras?.errorDelegate = self
     microphones?.errorDelegate = self
   }
-
   func join(side: Side = .front) {
     use(side)
     do {
@@ -62,7 +62,6 @@ final class StageCall: NSObject, @unchecked Sendable {  // used on the main queu
     report(.phaseChanged(.ended))
     if hasEntered { report(.left(reason)) }
   }
-  func report(_ event: StageReport) { handler?(event, self) }
   func setStream(kind: StageStream.Kind, isOn: Bool) {
     if isOn { wanted.insert(kind) } else { wanted.remove(kind) }
     guard stage != nil else { return }

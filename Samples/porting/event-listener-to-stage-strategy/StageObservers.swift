@@ -11,7 +11,8 @@ extension StageCall: IVSStageStrategy {
   }
   func stage(
     _ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo
-  ) -> IVSStageSubscribeType { .audioVideo }
+  ) -> IVSStageSubscribeType { received[participant.participantId] == [.microphone] ? .audioOnly : .audioVideo }
+  func report(_ event: StageReport) { handler?(event, self) }
 }
 
 extension StageCall: IVSStageRenderer {

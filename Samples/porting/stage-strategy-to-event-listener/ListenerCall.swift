@@ -10,6 +10,8 @@ final class ListenerCall: @unchecked Sendable {  // used on the main queue only,
   let meeting: Meeting
   var handler: ((ListenerReport, ListenerCall) -> Void)?
   var hasEntered = false, isLost = false, topics: Set<String> = []
+  /// Why the participant is gone that is reported to have left.
+  var departure: LeaveReason?
   private var isLeaving = false
   /// Why the meeting is over, and the error that has ended it.
   private(set) var reason: LeaveReason?
@@ -80,6 +82,7 @@ final class ListenerCall: @unchecked Sendable {  // used on the main queue only,
   func stream(_ kind: ListenerKind, of person: Participant) -> MediaStream? {
     person.streams.values.first { ListenerKind($0.kind) == kind }
   }
+  func isSent(_ kind: ListenerKind, by person: Participant) -> Bool { stream(kind, of: person) != nil }
   private func track(_ kind: ListenerKind, of person: String) -> RTCVideoTrack? {
     let owner = person == localParticipant.id ? localParticipant : participants[person]
     return owner.flatMap { stream(kind, of: $0) }?.track as? RTCVideoTrack
@@ -91,8 +94,8 @@ final class ListenerCall: @unchecked Sendable {  // used on the main queue only,
     track?.add(view)
   }
   func hide(_ view: RTCMTLVideoView, _ kind: ListenerKind, of person: String) {
-    track(kind, of: person)?.remove(view)
     if views["\(person) \(kind)"] === view { views["\(person) \(kind)"] = nil }
+    track(kind, of: person)?.remove(view)
   }
   func begin(_ stream: MediaStream, of person: Participant) {
     let kind = ListenerKind(stream.kind)

@@ -9,6 +9,8 @@ enum ListenerReport: @unchecked Sendable {  // made and used on the main queue o
   case personJoined(Participant), personLeft(Participant), messageReceived(PubSubMessage)
   case streamAdded(MediaStream, Participant), streamRemoved(MediaStream, Participant)
   case speakerChanged(String?), presenterChanged(String?), levelsChanged([String: Float])
+  /// Whether the network is too slow for the video.
+  case pathChanged(isPoor: Bool)
   /// From now on it is known what a participant sends.
   case streamsKnown(Participant)
 }
@@ -30,6 +32,7 @@ extension VideoSDKError {
     switch self {
     case .ERROR_GET_AUDIO_MEDIA, .ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED: .microphone
     case .ERROR_GET_VIDEO_MEDIA, .ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED: .camera
+    case .ERROR_GET_DISPLAY_MEDIA, .ERROR_GET_DISPLAY_MEDIA_PERMISSION_DENIED: .screen
     default: nil
     }
   }
@@ -56,8 +59,9 @@ extension ListenerCall: MeetingEventListener {
     report(.personJoined(participant))
     report(.streamsKnown(participant))
   }
-  func onParticipantLeft(_ participant: Participant) {
+  func onParticipantLeft(_ participant: Participant, reason: LeaveReason) {
     participant.removeEventListener(self)
+    departure = reason
     report(.personLeft(participant))
   }
   /// The SDK names the active speaker, and measures nobody: in dBov, as one that is heard and others that are silent.
@@ -67,6 +71,9 @@ extension ListenerCall: MeetingEventListener {
     report(.speakerChanged(participantId))
   }
   func onPresenterChanged(activePresenterId: String?) { report(.presenterChanged(activePresenterId)) }
+  func onQualityLimitation(type: String, state: String, timestamp: Int) {
+    if type == "congestion" { report(.pathChanged(isPoor: state == "detected")) }
+  }
   /// An error that ends the meeting is reported with the end.
   func onError(error: VideoSDKError) {
     let isFinal = error == .DUPLICATE_PARTICIPANT || !hasEntered && !(3_000..<4_000).contains(error.rawValue)

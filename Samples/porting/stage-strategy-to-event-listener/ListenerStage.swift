@@ -38,8 +38,8 @@ final class ListenerStage: @unchecked Sendable {  // used on the main queue only
       (participants, wanted[person.id], _) = (participants.filter { $0 != person }, nil, known.remove(person.id))
       report(.personLeft(person))
     case .streamsKnown(let person):
-      // A stage subscribes to the streams after their participant has joined.
-      DispatchQueue.main.async { [weak self, id = person.id] in self?.subscribe(to: id) }
+      known.insert(person.id)
+      update(person)
     case .streamAdded(_, let one), .streamRemoved(_, let one): update(one)
     case .levelsChanged(let levels):
       for (id, level) in levels {
@@ -49,11 +49,6 @@ final class ListenerStage: @unchecked Sendable {  // used on the main queue only
       if !call.isOver { failed(failure.kind) }
     default: break
     }
-  }
-  private func subscribe(to id: String) {
-    guard let person = participants.first(where: { $0.id == id }) else { return }
-    known.insert(id)
-    update(person)
   }
   private func failed(_ kind: ListenerKind?) {
     let error = Fault.media.error("it is not sent")

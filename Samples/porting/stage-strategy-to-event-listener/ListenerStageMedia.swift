@@ -7,7 +7,6 @@ import VideoSDKRTC
 import WebRTC
 
 extension ListenerCall {
-  func isSent(_ kind: ListenerKind, by person: Participant) -> Bool { stream(kind, of: person) != nil }
   /// - Returns: true: the meeting reports a device that fails or is not allowed.
   func send(
     _ kind: ListenerKind, isOn: Bool, _ device: ListenerStage.Device?, _ feed: ListenerStage.Feed?,

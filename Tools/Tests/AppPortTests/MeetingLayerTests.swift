@@ -403,4 +403,76 @@ import Testing
     #expect(layer.source.contains("sourcesUnavailable(sources: [RoomSource(track)])"))
     #expect(layer.warnings == [])
   }
+
+  @Test func meetingInTheEventListenerStyleHasAttendeesTilesAndNumbersOfEnds() throws {
+    let layer = try layer(
+      """
+      final class Model: AudioVideoObserver, RealtimeObserver, VideoTileObserver, DataMessageObserver {
+        let session: MeetingSession
+        var audioVideo: AudioVideoFacade { session.audioVideo }
+        var names: [String] = []
+        init(_ configuration: MeetingSessionConfiguration) {
+          session = DefaultMeetingSession(configuration: configuration, logger: ConsoleLogger(name: "app"))
+        }
+        func start() throws {
+          audioVideo.addAudioVideoObserver(observer: self)
+          audioVideo.addRealtimeObserver(observer: self)
+          audioVideo.addRealtimeDataMessageObserver(topic: "chat", observer: self)
+          try audioVideo.start()
+        }
+        func setMuted() -> Bool { audioVideo.realtimeLocalMute() }
+        func show(_ view: any VideoRenderView, _ tile: VideoTileState) {
+          audioVideo.bindVideoView(videoView: view, tileId: tile.tileId)
+        }
+        func isMoving(_ tile: VideoTileState) -> Bool { tile.pauseState == .unpaused }
+        func send(_ text: String) throws {
+          try audioVideo.realtimeSendDataMessage(topic: "chat", data: text, lifetimeMs: 1_000)
+        }
+        func text(of error: Error) -> String {
+          switch error {
+          case PermissionError.videoPermissionError: return "camera"
+          case is SendDataMessageError: return "message"
+          default: return "error"
+          }
+        }
+        func stop() { audioVideo.stopLocalVideo(); audioVideo.stop() }
+        func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
+          if sessionStatus.statusCode == .audioServerHungup { print("removed or closed") }
+        }
+        func attendeesDidJoin(attendeeInfo: [AttendeeInfo]) { names += attendeeInfo.map(\\.externalUserId) }
+        func attendeesDidDrop(attendeeInfo: [AttendeeInfo]) {}
+        func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}
+        func videoTileDidAdd(tileState: VideoTileState) {}
+        func videoTileDidPause(tileState: VideoTileState) {}
+        func dataMessageDidReceived(dataMessage: DataMessage) {
+          guard let text = dataMessage.text(), dataMessage.senderAttendeeId != "me" else { return }
+          names.append(text)
+        }
+      }
+      """, to: .eventListener)
+    let source = layer.source
+    #expect(source.contains("  let session: ListenerMeeting\n  var audioVideo: ListenerMeeting { session }\n"))
+    #expect(source.contains("init(_ configuration: ListenerMeeting.Request) {\n"))
+    #expect(source.contains("    observe(.attendees, in: audioVideo)\n    audioVideo.observe(topic: \"chat\")\n"))
+    #expect(source.contains("-> Bool { audioVideo.setMicrophone(isOn: false) }"))
+    #expect(source.contains("func show(_ view: RTCMTLVideoView, _ tile: ListenerMeeting.Tile) {\n"))
+    #expect(source.contains("{ tile.pause == .none }"))
+    #expect(source.contains("try audioVideo.send(text: text, topic: \"chat\", lifetime: 1_000)"))
+    #expect(source.contains("case ListenerMeeting.Failure.cameraDenied: return \"camera\"\n"))
+    #expect(
+      source.contains(
+        "case ListenerMeeting.Failure.tooLarge, ListenerMeeting.Failure.tooMany, ListenerMeeting.Failure.notConnected, "
+      ))
+    #expect(source.contains("audioVideo.setStream(kind: .camera, isOn: false); audioVideo.leave()"))
+    // Both have one value for a removal and a closed room.
+    #expect(source.contains("if sessionStatus == .removed { print(\"removed or closed\") }"))
+    #expect(source.contains("{ names += attendeeInfo.map(\\.name) }"))
+    #expect(source.contains("guard let text = Optional(dataMessage.message), dataMessage.senderId != \"me\" else"))
+    #expect(
+      source.contains(
+        "case .attendeeDropped(let attendee) where observed.contains(.attendees):\n      participantDropped(attendeeInfo: [attendee])"
+      ))
+    #expect(layer.warnings == [])
+    #expect(layer.helpers.map(\.fileName).last == "ListenerMeetingMedia.swift")
+  }
 }

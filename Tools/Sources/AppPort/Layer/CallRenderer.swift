@@ -81,9 +81,9 @@ struct CallRenderer {
       }
     }
     let base = try base(of: member)
-    if let type = base.type { renderer.mark(type, structure.share) }
+    if let type = base.type { renderer.mark(type, structure.share(in: context.writer)) }
     guard let text = structure.text(renderer.use(at: call, base.text, arguments, types)) else { throw .unknown(symbol) }
-    renderer.mark(token, structure.share)
+    renderer.mark(token, structure.share(in: context.writer))
     return call.leadingTrivia.description + text + call.trailingTrivia.description
   }
 

@@ -166,7 +166,7 @@ final class LayerRenderer {
     if case .structure(let symbol)? = reading(at: token), let structure = context.table.structure(of: symbol) {
       let base: String? = if let base = member.base { try trimmed(base) } else { nil }
       guard let text = structure.text(use(at: member, base, [:], [:])) else { throw .unknown(symbol) }
-      mark(token, structure.share)
+      mark(token, structure.share(in: context.writer))
       return member.leadingTrivia.description + text + token.trailingTrivia.description
     }
     if case .code(let text)? = reading(at: token), member.base.map({ isType($0) }) ?? true {
@@ -497,7 +497,9 @@ final class LayerRenderer {
       let reading = reading(at: token)
     else { return nil }
     let symbols = source.occurrences(at: token).compactMap { context.reader.vendorSymbol($0) }
-    return symbols.lazy.compactMap { self.context.table.values(ofType: $0) }.first.map { (token, reading, $0) }
+    return symbols.lazy.compactMap { self.context.table.values(ofType: $0) }.first.map { values in
+      (token, reading, values.map { context.writer.code($0).text })
+    }
   }
 
   private func text(of label: SwitchCaseLabelSyntax) throws(Unportable) -> String { try children(Syntax(label)) }

@@ -26,6 +26,8 @@ enum ListenerCallHelper {
       let meeting: Meeting
       var handler: ((ListenerReport, ListenerCall) -> Void)?
       var hasEntered = false, isLost = false, topics: Set<String> = []
+      /// Why the participant is gone that is reported to have left.
+      var departure: LeaveReason?
       private var isLeaving = false
       /// Why the meeting is over, and the error that has ended it.
       private(set) var reason: LeaveReason?
@@ -96,6 +98,7 @@ enum ListenerCallHelper {
       func stream(_ kind: ListenerKind, of person: Participant) -> MediaStream? {
         person.streams.values.first { ListenerKind($0.kind) == kind }
       }
+      func isSent(_ kind: ListenerKind, by person: Participant) -> Bool { stream(kind, of: person) != nil }
       private func track(_ kind: ListenerKind, of person: String) -> RTCVideoTrack? {
         let owner = person == localParticipant.id ? localParticipant : participants[person]
         return owner.flatMap { stream(kind, of: $0) }?.track as? RTCVideoTrack
@@ -107,8 +110,8 @@ enum ListenerCallHelper {
         track?.add(view)
       }
       func hide(_ view: RTCMTLVideoView, _ kind: ListenerKind, of person: String) {
-        track(kind, of: person)?.remove(view)
         if views["\(person) \(kind)"] === view { views["\(person) \(kind)"] = nil }
+        track(kind, of: person)?.remove(view)
       }
       func begin(_ stream: MediaStream, of person: Participant) {
         let kind = ListenerKind(stream.kind)
@@ -141,6 +144,8 @@ enum ListenerCallHelper {
       case personJoined(Participant), personLeft(Participant), messageReceived(PubSubMessage)
       case streamAdded(MediaStream, Participant), streamRemoved(MediaStream, Participant)
       case speakerChanged(String?), presenterChanged(String?), levelsChanged([String: Float])
+      /// Whether the network is too slow for the video.
+      case pathChanged(isPoor: Bool)
       /// From now on it is known what a participant sends.
       case streamsKnown(Participant)
     }
@@ -162,6 +167,7 @@ enum ListenerCallHelper {
         switch self {
         case .ERROR_GET_AUDIO_MEDIA, .ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED: .microphone
         case .ERROR_GET_VIDEO_MEDIA, .ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED: .camera
+        case .ERROR_GET_DISPLAY_MEDIA, .ERROR_GET_DISPLAY_MEDIA_PERMISSION_DENIED: .screen
         default: nil
         }
       }
@@ -188,8 +194,9 @@ enum ListenerCallHelper {
         report(.personJoined(participant))
         report(.streamsKnown(participant))
       }
-      func onParticipantLeft(_ participant: Participant) {
+      func onParticipantLeft(_ participant: Participant, reason: LeaveReason) {
         participant.removeEventListener(self)
+        departure = reason
         report(.personLeft(participant))
       }
       /// The SDK names the active speaker, and measures nobody: in dBov, as one that is heard and others that are silent.
@@ -199,6 +206,9 @@ enum ListenerCallHelper {
         report(.speakerChanged(participantId))
       }
       func onPresenterChanged(activePresenterId: String?) { report(.presenterChanged(activePresenterId)) }
+      func onQualityLimitation(type: String, state: String, timestamp: Int) {
+        if type == "congestion" { report(.pathChanged(isPoor: state == "detected")) }
+      }
       /// An error that ends the meeting is reported with the end.
       func onError(error: VideoSDKError) {
         let isFinal = error == .DUPLICATE_PARTICIPANT || !hasEntered && !(3_000..<4_000).contains(error.rawValue)
@@ -366,7 +376,6 @@ enum ListenerCallHelper {
     import WebRTC
 
     extension ListenerCall {
-      func isSent(_ kind: ListenerKind, by person: Participant) -> Bool { stream(kind, of: person) != nil }
       /// - Returns: true: the meeting reports a device that fails or is not allowed.
       func send(
         _ kind: ListenerKind, isOn: Bool, _ device: ListenerStage.Device?, _ feed: ListenerStage.Feed?,

@@ -6,11 +6,12 @@ import KoinePorting
 final class ListenerWriter: VendorWriter {
   override class var style: Style { .eventListener }
   override class var prefix: String { "Listener" }
-  override class var sources: [Style] { [.callAgent, .stageStrategy] }
+  override class var sources: [Style] { [.callAgent, .meetingSession, .stageStrategy] }
   override class var modules: Set<String> { ["AVFoundation", "VideoSDKRTC", "WebRTC"] }
   override class var callHelpers: [LayerHelper] { ListenerCallHelper.files }
   override class var stageHelpers: [LayerHelper] { ListenerCallHelper.ofStage }
   override class var agentHelpers: [LayerHelper] { ListenerCallHelper.ofAgent }
+  override class var meetingHelpers: [LayerHelper] { [ListenerMeetingHelper.media] }
 
   // MARK: Words
 
@@ -39,5 +40,10 @@ final class ListenerWriter: VendorWriter {
     ]
   }
 
-  override func rawValue(of type: String) -> String? { type.hasSuffix("IVSBroadcastError") ? "rawValue" : nil }
+  override func rawValue(of type: String) -> String? {
+    switch type.split(separator: ".").last {
+    case "IVSBroadcastError", "MeetingSessionStatusCode": "rawValue"
+    default: nil
+    }
+  }
 }

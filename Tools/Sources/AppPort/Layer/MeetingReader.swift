@@ -34,6 +34,40 @@ enum MeetingReader: StyleReader {
     "DefaultVideoRenderView.init(frame:)": "VideoView.init(frame:)",
   ]
 
+  /// What layers in a vendor's style have for words of the common layer: names of `MeetingSourceHelper`. All other words stay.
+  private static let vendorWords = [
+    "Koine.Participant": "RoomMeeting.Attendee",
+    "Koine.Participant.init(id:name:)": "RoomMeeting.Attendee.init(id:name:)",
+    "Participant.id": "RoomMeeting.Attendee.id", "Participant.name": "RoomMeeting.Attendee.name",
+    "Machine.Device": "RoomMeeting.Camera", "Machine.Device.attachment": "RoomMeeting.Camera.side",
+    "Machine.Device.name": "RoomMeeting.Camera.name",
+    "Tile.id": "RoomTile.id", "Tile.isLocal": "RoomTile.isLocal", "Tile.pause": "RoomTile.pause",
+    "Tile.Pause?": "RoomTile.Pause?", "Tile.Pause.none": "RoomTile.Pause.none",
+    "Tile.Pause.requested": "RoomTile.Pause.requested", "Tile.Pause.poorPath": "RoomTile.Pause.poorPath",
+    "Failure": "RoomMeeting.Failure", "Failure?": "RoomMeeting.Failure?", "Failure.none": "RoomMeeting.Failure.none",
+    "EndReason": "RoomMeeting.End", "EndReason.left": "RoomMeeting.End.left", "EndReason.lost": "RoomMeeting.End.lost",
+    "EndReason.duplicate": "RoomMeeting.End.replaced",
+  ]
+  private static let refusals = [
+    "unauthorized": "rejected", "roomFull": "full", "unreachable": "unreachable", "ended": "ended",
+    "internal": "failed",
+    "camera": "cameraRefused",
+  ]
+
+  static func vendorWord(_ word: String) -> String {
+    if let known = vendorWords[word] { return known }
+    // Of a list of words, the first one says what is meant.
+    let first = String(word.prefix { $0 != "," })
+    if first == "EndReason.removed" { return "RoomMeeting.End.removed" }
+    guard let open = first.firstIndex(of: "("), first.hasSuffix(")") else { return word }
+    let code = String(first[first.index(after: open)...].dropLast())
+    switch first[..<open] {
+    case "Failure": return "RoomMeeting.Failure." + code
+    case "EndReason.refused": return "RoomMeeting.End." + (refusals[code] ?? code)
+    default: return word
+    }
+  }
+
   static func reading(of symbol: String) -> Reading? {
     if let word = words[symbol] { return .word(word) }
     switch symbol {
@@ -100,7 +134,18 @@ enum MeetingReader: StyleReader {
   }
 
   /// The attendee's part of a request: its room follows.
-  private static let withoutRoom = "JoinRequest(room: \"\", "
+  private static func withoutRoom(_ writer: LayerWriter) -> String { "\(name("JoinRequest", writer))(room: \"\", " }
+
+  private static func name(_ word: String, _ writer: LayerWriter) -> String { writer.name(of: word).text }
+
+  private static func text(of message: String, _ use: Structure.Use) -> String {
+    "\(message).\(name("ReceivedMessage.text", use.writer))"
+  }
+
+  /// The word that a symbol's structure needs, of those that not all styles have. A message that cannot be sent is an error.
+  static func neededWord(of symbol: String) -> String? {
+    symbol.contains("DataMessage") && !symbol.contains("realtimeSend") ? "ReceivedMessage" : nil
+  }
 
   nonisolated(unsafe) private static let structures: [String: Structure] = [  // closures without state
     "CreateMeetingResponse.init(meeting:)": part("meeting"),
@@ -111,18 +156,19 @@ enum MeetingReader: StyleReader {
       guard let id = use.arguments["attendeeId"], let name = use.arguments["externalUserId"],
         let token = use.arguments["joinToken"]
       else { return nil }
-      return withoutRoom + "credential: \(token), participantID: \(id), name: \(name))"
+      return withoutRoom(use.writer) + "credential: \(token), participantID: \(id), name: \(name))"
     },
     "MeetingSessionConfiguration.init(createMeetingResponse:createAttendeeResponse:)": Structure(.written) { use in
       guard let room = use.arguments["createMeetingResponse"], let attendee = use.arguments["createAttendeeResponse"]
       else { return nil }
+      let withoutRoom = withoutRoom(use.writer)
       if attendee.hasPrefix(withoutRoom) {
-        return "JoinRequest(room: \(room), " + attendee.dropFirst(withoutRoom.count)
+        return "\(name("JoinRequest", use.writer))(room: \(room), " + attendee.dropFirst(withoutRoom.count)
       }
       return "{ var request = \(attendee); request.room = \(room); return request }()"
     },
     "DefaultMeetingSession.init(configuration:logger:)": Structure(.inHelper, dropping: ["logger"]) { use in
-      use.arguments["configuration"].map { "RoomMeeting(\($0))" }
+      use.arguments["configuration"].map { "\(name("RoomMeeting", use.writer))(\($0))" }
     },
     "AudioVideoControllerFacade.start()": helper("start"),
     "AudioVideoControllerFacade.startLocalVideo()": helper("startCamera"),
@@ -132,8 +178,8 @@ enum MeetingReader: StyleReader {
     "RealtimeControllerFacade.realtimeLocalUnmute()": Structure(.inHelper) { use in
       use.base.map { "\($0).setMicrophone(isOn: true)" }
     },
-    "DeviceController.getActiveCamera()": Structure(.written) { use in
-      use.base.map { "\($0).session?.world.machine.current(.camera)" }
+    "DeviceController.getActiveCamera()": Structure(.written, inVendors: .inHelper) { use in
+      use.base.map { $0 + (use.isOfVendor ? ".activeCamera" : ".session?.world.machine.current(.camera)") }
     },
     "VideoTileControllerFacade.bindVideoView(videoView:tileId:)": helper(
       "bind", [("view", "videoView"), ("tile", "tileId")]),
@@ -147,7 +193,7 @@ enum MeetingReader: StyleReader {
       use.base.map { "\($0).hasSuffix(\"#content\")" }
     },
     "InAppScreenCaptureSource.init(logger:)": Structure(.inHelper, dropping: ["logger"]) { use in
-      use.call.map { "RoomScreen(call: \($0.filter { $0 != "?" }))" }
+      use.call.map { "\(name("RoomScreen", use.writer))(call: \($0.filter { $0 != "?" }))" }
     },
     "InAppScreenCaptureSource.start()": helper("start"),
     "InAppScreenCaptureSource.stop()": helper("stop"),
@@ -158,18 +204,28 @@ enum MeetingReader: StyleReader {
     "InAppScreenCaptureSource.removeCaptureSourceObserver(observer:)": Structure(.inHelper, dropping: ["observer"]) {
       use in use.base.map { "\($0).observer = nil" }
     },
-    "ContentShareSource.init()": Structure(.inHelper) { _ in "RoomShare()" },
+    "ContentShareSource.init()": Structure(.inHelper) { use in "\(name("RoomShare", use.writer))()" },
     "ContentShareController.startContentShare(source:)": Structure(.inHelper, dropping: ["source"]) { use in
       use.base.map { "\($0).setStream(kind: .screen, isOn: true)" }
     },
-    "RealtimeControllerFacade.removeRealtimeDataMessageObserverFromTopic(topic:)": Structure(.written) { use in
-      guard use.isInCallClass, let topic = use.arguments["topic"] else { return nil }
+    "RealtimeControllerFacade.removeRealtimeDataMessageObserverFromTopic(topic:)": Structure(
+      .written, inVendors: .inHelper
+    ) { use in
+      guard use.isInCallClass, let topic = use.arguments["topic"], let base = use.base else { return nil }
+      if use.isOfVendor { return "\(base).stopObserving(topic: \(topic))" }
       return "\(use.writer.name(.topics)).remove(\(topic))"
     },
-    "RealtimeControllerFacade.realtimeSendDataMessage(topic:data:lifetimeMs:)": Structure(.written) { use in
+    "RealtimeControllerFacade.realtimeSendDataMessage(topic:data:lifetimeMs:)": Structure(
+      .written, inVendors: .inHelper
+    ) { use in
       guard let base = use.base, let topic = use.arguments["topic"], let lifetime = use.arguments["lifetimeMs"],
         let data = use.arguments["data"]
       else { return nil }
+      if use.isOfVendor {
+        // The vendor's messages are texts.
+        guard use.types["data"] == "Swift.String" else { return nil }
+        return "\(base).send(text: \(data), topic: \(topic), lifetime: \(lifetime))"
+      }
       let payload: String
       switch use.types["data"] {
       case "Swift.String": payload = "Array(\(data).utf8)"
@@ -181,11 +237,16 @@ enum MeetingReader: StyleReader {
       return "\(base).session?.send(\(message))"
     },
     "DataMessage.text()": Structure(.written) { use in
-      use.base.map { "String(bytes: \($0).payload, encoding: .utf8)" }
+      use.base.map {
+        use.isOfVendor ? "Optional(\(text(of: $0, use)))" : "String(bytes: \($0).payload, encoding: .utf8)"
+      }
     },
-    "DataMessage.data": Structure(.written) { use in use.base.map { "Data(\($0).payload)" } },
-    "DataMessage.timestampMs": Structure(.written) { use in
-      use.base.map { "Int64((Date().timeIntervalSince1970 - \($0).age / .seconds(1)) * 1_000)" }
+    "DataMessage.data": Structure(.written) { use in
+      use.base.map { use.isOfVendor ? "Data(\(text(of: $0, use)).utf8)" : "Data(\($0).payload)" }
+    },
+    "DataMessage.timestampMs": Structure(.written, inVendors: .inHelper) { use in
+      if use.isOfVendor { return use.base.map { $0 + ".timestampMs" } }
+      return use.base.map { "Int64((Date().timeIntervalSince1970 - \($0).age / .seconds(1)) * 1_000)" }
     },
   ]
 

@@ -36,8 +36,9 @@ enum StageStrategyHelper {
       /// What the strategy publishes. Each is the same object for as long as it is published.
       private(set) var microphone: IVSLocalStageStream?, camera: IVSLocalStageStream?, screen: StageCapture?
       var cameras: IVSCamera?, room = "", stage: IVSStage?
+      var received: [String: Set<StageStream.Kind>] = [:]  // what the app has chosen, by participants
       private var wanted: Set<StageStream.Kind>, isLeaving = false
-      /// Why the call is over.
+      /// Why the call is over, and the error that has ended it.
       private(set) var reason: StageEnd?, failure: StageFailure?
       var isOver: Bool { reason != nil }
 
@@ -56,7 +57,6 @@ enum StageStrategyHelper {
         cameras?.errorDelegate = self
         microphones?.errorDelegate = self
       }
-
       func join(side: Side = .front) {
         use(side)
         do {
@@ -85,7 +85,6 @@ enum StageStrategyHelper {
         report(.phaseChanged(.ended))
         if hasEntered { report(.left(reason)) }
       }
-      func report(_ event: StageReport) { handler?(event, self) }
       func setStream(kind: StageStream.Kind, isOn: Bool) {
         if isOn { wanted.insert(kind) } else { wanted.remove(kind) }
         guard stage != nil else { return }
@@ -442,7 +441,8 @@ enum StageStrategyHelper {
       }
       func stage(
         _ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo
-      ) -> IVSStageSubscribeType { .audioVideo }
+      ) -> IVSStageSubscribeType { received[participant.participantId] == [.microphone] ? .audioOnly : .audioVideo }
+      func report(_ event: StageReport) { handler?(event, self) }
     }
 
     extension StageCall: IVSStageRenderer {

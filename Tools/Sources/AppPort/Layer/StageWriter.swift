@@ -6,10 +6,11 @@ import KoinePorting
 final class StageWriter: VendorWriter {
   override class var style: Style { .stageStrategy }
   override class var prefix: String { "Stage" }
-  override class var sources: [Style] { [.callAgent, .eventListener] }
+  override class var sources: [Style] { [.callAgent, .eventListener, .meetingSession] }
   override class var modules: Set<String> { ["AmazonIVSBroadcast"] }
   override class var callHelpers: [LayerHelper] { StageStrategyHelper.files }
   override class var agentHelpers: [LayerHelper] { StageStrategyHelper.ofAgent }
+  override class var meetingHelpers: [LayerHelper] { [StageMeetingHelper.media] }
 
   // MARK: Words
 
@@ -24,7 +25,7 @@ final class StageWriter: VendorWriter {
     "AgentCall.session": "session.stage?.session", "Machine.Attachment": "StageCall.Side",
     "Machine.Attachment.front": "front", "Machine.Attachment.back": "back",
   ]
-  override class var missing: Set<String> { ["ReceivedMessage", "RoomChannel", "RoomInbox"] }
+  override class var missing: Set<String> { ["ConnectionQuality", "ReceivedMessage", "RoomChannel", "RoomInbox"] }
 
   override func meaning(of word: String) -> String {
     word.hasPrefix("EndReason.") ? Self.names[word].map { "StageEnd." + $0 } ?? word : word
@@ -32,7 +33,7 @@ final class StageWriter: VendorWriter {
 
   override func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
-    case "LeaveReason", "VideoSDKError": "rawValue"
+    case "LeaveReason", "MeetingSessionStatusCode", "VideoSDKError": "rawValue"
     default: nil
     }
   }

@@ -46,6 +46,10 @@ protocol StyleReader: Sendable {
   static var factsOfObjects: Set<Fact> { get }
   /// The vendor's functions whose counterparts throw nothing.
   static var nonthrowing: Set<String> { get }
+  /// What layers in a vendor's style have for a word of the common layer.
+  static func vendorWord(_ word: String) -> String
+  /// The word without which a symbol that `structure` writes is lost.
+  static func neededWord(of symbol: String) -> String?
   /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
   static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String?
 }
@@ -69,6 +73,8 @@ extension StyleReader {
   ) -> (text: String, share: Share)? { nil }
   static var factsOfObjects: Set<Fact> { [] }
   static var nonthrowing: Set<String> { [] }
+  static func vendorWord(_ word: String) -> String { word }
+  static func neededWord(of symbol: String) -> String? { nil }
   static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String? { nil }
 }
 
@@ -86,17 +92,25 @@ struct Structure {
     let call: String?
     let isInCallClass: Bool
     let writer: LayerWriter
+    /// Whether the layer is in a vendor's style.
+    var isOfVendor: Bool { writer is VendorWriter }
   }
 
-  let share: Share
+  private let share: Share, shareInVendors: Share?
   /// Labels of the arguments that have no counterpart.
   let dropped: Set<String>
   /// Nil if it cannot be written there.
   let text: (Use) -> String?
 
-  init(_ share: Share, dropping dropped: Set<String> = [], _ text: @escaping (Use) -> String?) {
-    (self.share, self.dropped, self.text) = (share, dropped, text)
+  /// - Parameter shareInVendors: the share in layers in a vendor's style; nil: the same.
+  init(
+    _ share: Share, inVendors shareInVendors: Share? = nil, dropping dropped: Set<String> = [],
+    _ text: @escaping (Use) -> String?
+  ) {
+    (self.share, self.shareInVendors, self.dropped, self.text) = (share, shareInVendors, dropped, text)
   }
+
+  func share(in writer: LayerWriter) -> Share { writer is VendorWriter ? shareInVendors ?? share : share }
 }
 
 /// The readers that there are.
@@ -150,19 +164,31 @@ struct StyleTable {
     if case .fact(let name)? = meanings[symbol]?.meaning { Fact(rawValue: name) } else { nil }
   }
 
+  /// A word of the common layer in the target's layers.
+  private func word(_ word: String) -> String { writer is VendorWriter.Type ? reader.vendorWord(word) : word }
+
   func reading(of symbol: String) -> Reading {
     if reader.isOfMessages(symbol), !writer.hasWord("ReceivedMessage") {
       return .lost(symbol: symbol, instead: lost[symbol] ?? writer.noWord)
     }
     if let reading = reader.reading(of: symbol) {
+      if case .word(let word) = reading { return .word(self.word(word)) }
       guard case .registration(of: .ofTopic, _) = reading, !writer.hasWord("ReceivedMessage") else { return reading }
       return .lost(symbol: symbol, instead: lost[symbol] ?? writer.noWord)
     }
-    if reader.structure(of: symbol) != nil { return .structure(symbol: symbol) }
+    if reader.structure(of: symbol) != nil {
+      if let word = reader.neededWord(of: symbol), !writer.hasWord(word) {
+        return .lost(
+          symbol: symbol, instead: lost[symbol] ?? meanings[symbol]?.row.instead[writer.style] ?? writer.noWord)
+      }
+      return .structure(symbol: symbol)
+    }
     if let (row, meaning) = meanings[symbol] {
       let withoutWord = Reading.lost(symbol: symbol, instead: row.instead[writer.style] ?? writer.noWord)
       switch meaning {
-      case .word(let word): return writer.hasWord(word) ? .word(word) : withoutWord
+      case .word(let word):
+        let word = self.word(word)
+        return writer.hasWord(word) ? .word(word) : withoutWord
       case .intent(let slots):
         let isWritten = row.write[writer.style] != nil || row.id == "credential"
         return isWritten ? .intent(Intent(row: row.id, symbol: symbol, slots: slots)) : withoutWord

@@ -3,7 +3,7 @@ import KoinePorting
 
 /// Writes a call layer in a vendor's style: with the vendor's words where it has them, and with those of a helper for the rest. The helper
 /// is a call that has the same members in each style: `MeetingCall` in the meeting session style. What a source needs in addition, such as
-/// the stage of `StageCallHelper` and the users of `AgentCallHelper`, is written once over these members.
+/// the stage of `StageCallHelper`, the users of `AgentCallHelper` and the tiles of `MeetingSourceHelper`, is written once over these members.
 class VendorWriter: LayerWriter {
   /// The vendor's names, by the words of the common layer: those that a value can be, the first of them first.
   class var words: [String: [String]] { [:] }
@@ -17,18 +17,23 @@ class VendorWriter: LayerWriter {
   class var stageHelpers: [LayerHelper] { [] }
   /// What the call has in addition for layers read from a call agent's app.
   class var agentHelpers: [LayerHelper] { [] }
+  /// What the call has in addition for layers read from a meeting session's app.
+  class var meetingHelpers: [LayerHelper] { [] }
 
   final override class func helpers(for reader: any StyleReader.Type) -> [LayerHelper] {
     switch reader.style {
     case .stageStrategy: callHelpers + StageCallHelper.files(for: self) + stageHelpers
     case .callAgent: callHelpers + AgentCallHelper.files(for: self) + agentHelpers
+    case .meetingSession: callHelpers + MeetingSourceHelper.files(for: self) + meetingHelpers
     default: callHelpers
     }
   }
 
-  /// What the objects of `AgentCallHelper` report, though the style may have no word for it. The app's own server tells of rings.
+  /// What the objects of `AgentCallHelper` report, though the style may have no word for it: the app's own server tells of rings. A
+  /// meeting's tiles and shares follow from streams.
   final override class func reports(_ fact: Fact, from source: Style) -> Bool {
     source == .callAgent && [.ring, .ringEnded, .callsChanged, .shareChanged, .viewFailed, .firstFrame].contains(fact)
+      || source == .meetingSession && MeetingSourceDispatch.facts.contains(fact)
   }
 
   // MARK: Words
@@ -51,7 +56,15 @@ class VendorWriter: LayerWriter {
     "Failure.Code.microphoneDenied": "microphoneDenied",
     "ReceivedMessage": "‹Prefix›Message", "ReceivedMessage.id": "id", "ReceivedMessage.topic": "topic",
     "ReceivedMessage.sender": "senderID", "ReceivedMessage.senderName": "senderName", "ReceivedMessage.text": "text",
-  ].merging(agentNames) { $1 }
+  ].merging(agentNames) { $1 }.merging(meetingNames) { $1 }
+
+  /// The names of `MeetingSourceHelper`.
+  private static let meetingNames = [
+    "RoomMeeting": "", "JoinRequest": ".Request", "RoomMeeting.Attendee": ".Attendee", "RoomMeeting.End": ".End",
+    "RoomMeeting.Failure": ".Failure", "RoomMeeting.Failure?": ".Failure?", "RoomMeeting.Camera": ".Camera",
+    "RoomTile": ".Tile", "RoomTile.Pause?": ".Tile.Pause?", "RoomSource": ".Source", "RoomScreen": ".Screen",
+    "RoomShare": ".Share", "LayerPreference": ".Preference",
+  ].mapValues { "‹Prefix›Meeting" + $0 }
 
   /// The names of `AgentCallHelper`.
   private static let agentNames = [
@@ -80,7 +93,14 @@ class VendorWriter: LayerWriter {
     "RoomFault": "‹RoomStage›.Fault", "RoomFault.domain": "‹RoomStage›.Fault.domain",
     "Ring.State": "‹IncomingRing›.State", "SessionEvent": "‹RoomAgent›.Event", "ReceivedMessage": "‹ReceivedMessage›",
     "RoomVideo": "‹RoomVideo›", "RoomTrack": "‹RoomTrack›",
-  ]
+  ].merging(failures) { $1 }
+
+  /// Failures that a test for one of a meeting's types of errors means.
+  private static let failures = Dictionary(
+    uniqueKeysWithValues: [
+      "microphoneDenied", "cameraDenied", "device", "alreadyJoined", "tooLarge", "tooMany", "notConnected", "forbidden",
+      "screen",
+    ].map { ("Failure.Code." + $0, "‹RoomMeeting.Failure›." + $0) })
 
   /// A text in which words of the common layer, in quotes, are the style's names.
   final class func filled(_ text: String) -> String {
@@ -134,6 +154,7 @@ class VendorWriter: LayerWriter {
     if missing.contains(String(word.prefix { $0 != "." })) { return false }
     return word == "self" || word == "String" || word.hasPrefix("UIView.") || words[word] != nil
       || ownNames[word] != nil || names[word] != nil || word.hasPrefix("(") || word == "added" || word == "removed"
+      || word.hasPrefix("RoomMeeting.") || word.hasPrefix("RoomTile.")
   }
 
   override func name(of word: String) -> (text: String, share: Share) { Self.type(of: word) }
@@ -175,6 +196,7 @@ class VendorWriter: LayerWriter {
   override func dispatch(_ model: CallModel, _ reader: any StyleReader.Type, of type: String) -> String {
     if reader.style == .stageStrategy { return stageDispatch(model, of: type) }
     if reader.style == .callAgent { return agentDispatch(model, of: type) }
+    if reader.style == .meetingSession { return MeetingSourceDispatch(model, self).text(of: type) }
     let followed = " where \(followed).contains(person.id)"
     let events: [(pattern: String, values: [String], condition: String, fact: Fact)] = [
       ("phaseChanged", ["phase"], "", .state), ("joined", [], "", .joined), ("left", ["code"], "", .left),
