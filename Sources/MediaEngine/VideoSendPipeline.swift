@@ -229,9 +229,15 @@ package final class VideoSendPipeline: @unchecked Sendable {
       (shared.repeats ? shared.last : nil, shared.target, shared.wanted, shared.keysWanted)
     }
     guard let (last, arrived) = next else { return }
+    let earliest = arrived + Self.shortestFrame * 2
+    guard now >= earliest else {
+      encoderLane.post(at: earliest) { [weak self] in self?.encodeLastAgain() }
+      return
+    }
     lastRepetition = now
-    // As late after its capture as it was when it came: the next frame is later than that.
-    let frame = last.with(captured: last.captured + (now - arrived))
+    // A little later after its capture than it was when it came: the next frame, perhaps of this instant, has a later time. A receiver
+    // takes its clock from the frames that have been on their way for the shortest time, and so not from this one.
+    let frame = last.with(captured: last.captured + (now - arrived) - Self.shortestFrame)
     let shares = stamps == nil ? shares(of: target, wanted) : []
     for layer in layers.indices where keys[layer] && wanted[layer] {
       if let stamps {

@@ -76,7 +76,8 @@ private final class Screen: VideoSink, AudioSink, Sendable {
       #expect(send.statistics.keyFrames == 2, "a second request within 30 ms waits for the camera")
     }
     #expect(result.wire.log.map(\.isKey) == [true, false, true, true])
-    #expect(result.wire.log[2].captured == requested)
+    #expect(result.wire.log[2].captured == requested - .milliseconds(1))
+    #expect(result.wire.log[3].captured == requested + .milliseconds(500), "the next frame keeps its time")
     #expect(zip(result.wire.log, result.wire.log.dropFirst()).allSatisfy { $0.captured < $1.captured })
   }
 
