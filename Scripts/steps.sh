@@ -16,7 +16,7 @@ step() {
 failed() {
   {
     echo "--- failures in the step \"$1\" ---"
-    grep -aE '✘|↳|: (fatal )?error:|Fatal error|FAILED' "$2" | grep -aEv 'passed after|known issue' | cut -c 1-400 | tail -n 60
+    grep -aE '✘|↳|: (fatal )?error:|Fatal error|FAILED' "$2" | grep -aEv 'passed after|known issue' | cut -c 1-400 | tail -n 60 || true
     printf 'step %-28s FAILED after %d s\n' "$1" "$3"
   } >&2
   rm -f "$2"

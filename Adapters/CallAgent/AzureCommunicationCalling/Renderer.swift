@@ -198,7 +198,7 @@ public final class RendererView: VideoView {
     rendered(frame)
   }
 
-  /// Follows the scaling mode. A value set here has no effect.
+  /// Follows the scaling mode. A value set here has no effect, as with the vendor's view, which draws into a view of its own.
   public override var contentMode: UIView.ContentMode {
     get { settings.withLock { $0.scalingMode } == .fit ? .scaleAspectFit : .scaleAspectFill }
     set {}

@@ -32,9 +32,7 @@ struct LayerCommand: ParsableCommand {
       what it asks (at most 10 questions, each with a default and its cost), and what the style has no word for. --output FILE.html makes \
       it a page. The plan does not compile the new file: declarations that the compiler refuses are reported by the port only. With --answers, too, the command writes the answers into that file, or adds the questions that are new to it.
 
-      Layers of these styles are read: call-agent, event-listener, meeting-session, stage-strategy. Layers of all of them are written \
-      to koine, those of call-agent to meeting-session, those of event-listener to call-agent, meeting-session and stage-strategy, and \
-      those of stage-strategy to call-agent, event-listener and meeting-session.
+      Layers are ported from \(PortedStyles.text).
 
       Exit code: 0; 1 if the new file does not compile beside the app; 66 if there are no sources, no build, no such class, or no reader \
       or writer of the style.

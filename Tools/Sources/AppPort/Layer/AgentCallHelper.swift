@@ -2,28 +2,20 @@
 /// views, videos, and data channels. Each style adds a file with its cameras and the numbers of its ends (`MeetingAgentMedia.swift`).
 ///
 /// Beside the members that all helpers have, a style adds to its call: `init?(token:isMicrophoneOn:)`, `reads(_:)`, `isIn(_:)`,
-/// `numbersOfEnd`, and `messageLimit` if it has messages; to its streams: `attach(view:)` and `detach(view:)` for a `Screen`; to its failures: `ofVideo(isCamera:)`, the error
-/// of such a video; and to the agent: `Device.type`, `Screen` (a view that tells the size of its frames) and `Source` (a camera or the
-/// app's frames, for screens and for the call). Of its reports, these are read: `phaseChanged`, `joined`, `personJoined`, `personLeft`,
+/// `numbersOfEnd`, and `messageLimit` if it has messages; to its streams: `attach(view:)` and `detach(view:)` for a `Screen`; to its
+/// failures: `ofVideo(isCamera:)`, the error of such a video; and to the agent: `Device.type`, `Screen` (a view that tells the size of its
+/// frames) and `Source` (a camera or the app's frames, for screens and for the call). Of its reports, these are read: `phaseChanged`, `joined`, `personJoined`, `personLeft`,
 /// `streamsKnown`, `streamAdded`, `streamRemoved`, `levelsChanged`, `speakerChanged`, `messageReceived` and `failed`.
 enum AgentCallHelper {
   static func files(for writer: VendorWriter.Type) -> [LayerHelper] {
     [
       ("Agent", agent), ("AgentCall", call), ("AgentPeople", people), ("AgentVideo", video), ("AgentViews", views),
       ("AgentChannel", channel), ("AgentAwait", wait),
-    ].filter { $0.0 != "AgentChannel" || writer.hasWord("RoomChannel") }.map { name, text in
+    ].filter { $0.0 != "AgentChannel" || writer.hasWord("ReceivedMessage") }.map { name, text in
       LayerHelper(
         fileName: "\(writer.prefix)\(name).swift", typeNames: name == "Agent" ? [writer.prefix + name] : [],
-        source: writer.filled(lines(of: text, writer.hasWord("RoomChannel"))))
+        source: writer.filled(text))
     }
-  }
-
-  /// The lines that end with this mark are for messages: styles without messages do not have them.
-  private static let mark = "  ‹messages›"
-  private static func lines(of text: String, _ hasMessages: Bool) -> String {
-    if hasMessages { return text.replacing(mark, with: "") }
-    return text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasSuffix(mark) }
-      .joined(separator: "\n")
   }
 
   private static let agent = #"""
@@ -157,7 +149,7 @@ enum AgentCallHelper {
         /// Participants that have been the dominant speaker, the latest first.
         private(set) var speakers: [String] = []
         var agentHandler: ((Event, Call) -> Void)?, didEnd: ((Call) -> Void)?
-        var inboxHandler: ((Inbox, Call) -> Void)?, inboxes: [String: Inbox] = [:]  ‹messages›
+        var inboxHandler: ((Inbox, Call) -> Void)?, inboxes: [String: Inbox] = [:]  ‹with ReceivedMessage›
         let isOneToOne: Bool
         /// Users that are rung, until one of them answers.
         var callees: [String]
@@ -218,7 +210,7 @@ enum AgentCallHelper {
             guard let speaker else { break }
             speakers = [speaker] + speakers.filter { $0 != speaker }.prefix(4)
             report(.speakerChanged)
-          case .messageReceived(let message): receive(message)  ‹messages›
+          case .messageReceived(let message): receive(message)  ‹with ReceivedMessage›
           default: break
           }
         }

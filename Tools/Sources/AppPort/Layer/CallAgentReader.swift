@@ -301,13 +301,15 @@ enum CallAgentReader: StyleReader {
 
   /// - Throws: if it is of data channels, and the target has no messages.
   private static func checkMessages(_ symbol: String, _ renderer: LayerRenderer) throws(Unportable) {
-    guard isOfMessages(symbol), case .lost(let symbol, let instead) = renderer.context.table.reading(of: symbol) else {
+    guard neededWord(of: symbol) != nil,
+      case .lost(let symbol, let instead) = renderer.context.table.reading(of: symbol)
+    else {
       return
     }
     throw .lost(symbol: symbol, instead: instead)
   }
-  static func isOfMessages(_ symbol: String) -> Bool {
-    symbol.hasPrefix("DataChannel") || symbol == "Features.dataChannel"
+  static func neededWord(of symbol: String) -> String? {
+    symbol.hasPrefix("DataChannel") || symbol == "Features.dataChannel" ? "ReceivedMessage" : nil
   }
 
   /// A function's name, or the type's whose initializer it is.

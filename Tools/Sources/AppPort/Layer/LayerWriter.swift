@@ -291,5 +291,17 @@ enum LayerWriters {
   /// What new names begin with.
   static func prefix(of target: Style) -> String { all.first { $0.style == target }?.prefix ?? KoineWriter.prefix }
 
-  private static func names(_ styles: [Style]) -> String { styles.map(\.rawValue).joined(separator: ", ") }
+  static func names(_ styles: [Style]) -> String { styles.map(\.rawValue).joined(separator: ", ") }
+}
+
+/// The pairs of styles between which layers are ported.
+public enum PortedStyles {
+  /// For each style that is read, those in which its layers are written: `call-agent to event-listener, koine; …`.
+  public static var text: String {
+    let sources = LayerWriters.all.flatMap { $0.sources }.map(\.rawValue)
+    return Set(sources).sorted().map { source in
+      let targets = LayerWriters.all.filter { $0.sources.map(\.rawValue).contains(source) }.map { $0.style }
+      return "\(source) to \(LayerWriters.names(targets))"
+    }.joined(separator: "; ")
+  }
 }

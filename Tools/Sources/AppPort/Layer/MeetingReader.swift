@@ -142,9 +142,9 @@ enum MeetingReader: StyleReader {
     "\(message).\(name("ReceivedMessage.text", use.writer))"
   }
 
-  /// The word that a symbol's structure needs, of those that not all styles have. A message that cannot be sent is an error.
+  /// Sending stays without messages, too: it throws an error, which the app handles.
   static func neededWord(of symbol: String) -> String? {
-    symbol.contains("DataMessage") && !symbol.contains("realtimeSend") ? "ReceivedMessage" : nil
+    symbol.contains("DataMessage") && !symbol.contains("SendDataMessage") ? "ReceivedMessage" : nil
   }
 
   nonisolated(unsafe) private static let structures: [String: Structure] = [  // closures without state

@@ -1,30 +1,18 @@
 /// What layers read from the meeting session style need beside the call of a vendor's style: shares as attendees, tiles with numbers from
-/// their first frame on, mutes that are known some time after an attendee has come, and statuses of a meeting's end. Each style adds a file with its devices and ends
-/// (`ListenerMeetingMedia.swift`).
+/// their first frame on, mutes that are known some time after an attendee has come, and statuses of a meeting's end. Each style adds a file
+/// with its devices and ends (`ListenerMeetingMedia.swift`).
 ///
 /// Beside the members that all helpers have, a style adds to its call: `init(_:)` with a request, `meetingEnd`, `hasDropped`,
-/// `activeSide`, `isSent(_:by:)`, `firstFrame(of:by:then:)`, `show(_:_:of:)`, `hide(_:_:of:)` and `receive(_:)`; to its failures: `kind`; and to its meeting:
-/// `messageLimit`. Of its reports, these are read: `phaseChanged`, `personJoined`, `personLeft`, `streamAdded`, `streamRemoved`,
-/// `speakerChanged`, `pathChanged`, `messageReceived` and `failed` of a shared screen.
+/// `activeSide`, `isSent(_:by:)`, `firstFrame(of:by:then:)`, `show(_:_:of:)`, `hide(_:_:of:)` and `receive(_:)`; to its failures: `kind`;
+/// and to its meeting: `messageLimit`. Of its reports, these are read: `phaseChanged`, `personJoined`, `personLeft`, `streamAdded`,
+/// `streamRemoved`, `speakerChanged`, `pathChanged`, `messageReceived` and `failed` of a shared screen.
 enum MeetingSourceHelper {
   static func files(for writer: VendorWriter.Type) -> [LayerHelper] {
     [("Meeting", meeting), ("MeetingTiles", tiles), ("MeetingValues", values)].map { name, text in
       LayerHelper(
         fileName: "\(writer.prefix)\(name).swift", typeNames: name == "Meeting" ? [writer.prefix + name] : [],
-        source: writer.filled(filtered(text, writer)))
+        source: writer.filled(text))
     }
-  }
-
-  /// What not all styles report has lines of its own, which end in a comment.
-  private static func filtered(_ text: String, _ writer: VendorWriter.Type) -> String {
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    let all = ["ReceivedMessage": "messages", "ConnectionQuality": "path"].map { word, name in
-      let isMissing = writer.missing.contains(word)
-      return (kept: "  // " + (isMissing ? "no " : "") + name, left: "  // " + (isMissing ? "" : "no ") + name)
-    }
-    return lines.filter { line in !all.contains { line.hasSuffix($0.left) } }.map { line in
-      all.reduce(String(line)) { $0.hasSuffix($1.kept) ? String($0.dropLast($1.kept.count)) : $0 }
-    }.joined(separator: "\n")
   }
 
   private static let meeting = #"""
@@ -48,7 +36,7 @@ enum MeetingSourceHelper {
       var chosen: Set<Source>?
       weak var screen: Screen?
       private var sounds: [String: (isMuted: Bool, isKnown: Bool)] = [:], known: Set<String> = []
-      var topics: Set<String> = []  // messages
+      var topics: Set<String> = []  ‹with ReceivedMessage›
       private(set) var hasBegun = false, hasEntered = false
       private let after = ‹RoomMeeting›.after
 
@@ -77,9 +65,9 @@ enum MeetingSourceHelper {
         case .speakerChanged(let id):
           let speaker = id == call.localParticipant.id ? call.localParticipant : id.flatMap { call.participants[$0] }
           self.report(.speakersChanged(speaker.map { [Attendee($0)] } ?? []))
-        case .pathChanged(let isPoor): self.report(.pathChanged(isPoor))  // path
+        case .pathChanged(let isPoor): self.report(.pathChanged(isPoor))  ‹with ConnectionQuality›
         case .failed(let failure): if failure.kind == .screen, !call.isOver { screen?.fail() }
-        case .messageReceived(let message): receive(message)  // messages
+        case .messageReceived(let message): receive(message)  ‹with ReceivedMessage›
         default: break
         }
       }
@@ -87,7 +75,7 @@ enum MeetingSourceHelper {
         report(.joined(isAgain: hasEntered))
         guard !hasEntered else { return }
         hasEntered = true
-        topics.sorted().forEach(begin)  // messages
+        topics.sorted().forEach(begin)  ‹with ReceivedMessage›
         join(call.localParticipant)
         update(call.localParticipant)
       }
@@ -257,28 +245,28 @@ enum MeetingSourceHelper {
       func switchCamera() { call.switchCamera() }
       /// The camera that is on, or that is turned on next.
       var activeCamera: Camera? { call.activeSide.map(Camera.init) }
-      func observe(topic: String) {  // messages
-        topics.insert(topic)  // messages
-        if hasEntered { begin(topic) }  // messages
-      }  // messages
-      func stopObserving(topic: String) {  // messages
-        topics.remove(topic)  // messages
-        call.stopObserving(topic: topic)  // messages
-      }  // messages
-      func begin(_ topic: String) {  // messages
-        call.observe(topic: topic)  // messages
-        call.messages(topic: topic).forEach(receive)  // messages
-      }  // messages
-      /// - Throws: always. The SDK carries no messages: the app's own server does.  // no messages
-      func send(text: String, topic: String, lifetime: Int32) throws { throw Failure.notConnected }  // no messages
-      func receive(_ message: ‹ReceivedMessage›) {  // messages
-        if message.‹ReceivedMessage.sender› != call.localParticipant.id { report(.message(message)) }  // messages
-      }  // messages
+      func observe(topic: String) {  ‹with ReceivedMessage›
+        topics.insert(topic)  ‹with ReceivedMessage›
+        if hasEntered { begin(topic) }  ‹with ReceivedMessage›
+      }  ‹with ReceivedMessage›
+      func stopObserving(topic: String) {  ‹with ReceivedMessage›
+        topics.remove(topic)  ‹with ReceivedMessage›
+        call.stopObserving(topic: topic)  ‹with ReceivedMessage›
+      }  ‹with ReceivedMessage›
+      func begin(_ topic: String) {  ‹with ReceivedMessage›
+        call.observe(topic: topic)  ‹with ReceivedMessage›
+        call.messages(topic: topic).forEach(receive)  ‹with ReceivedMessage›
+      }  ‹with ReceivedMessage›
+      /// - Throws: always. The SDK carries no messages: the app's own server does.  ‹without ReceivedMessage›
+      func send(text: String, topic: String, lifetime: Int32) throws { throw Failure.notConnected }  ‹without ReceivedMessage›
+      func receive(_ message: ‹ReceivedMessage›) {  ‹with ReceivedMessage›
+        if message.‹ReceivedMessage.sender› != call.localParticipant.id { report(.message(message)) }  ‹with ReceivedMessage›
+      }  ‹with ReceivedMessage›
       /// - Parameter lifetime: in ms; above 0, later attendees get the message, too.
-      func send(text: String, topic: String, lifetime: Int32) throws {  // messages
-        guard text.utf8.count <= Self.messageLimit else { throw Failure.tooLarge }  // messages
-        call.send(text: text, topic: topic, isPersistent: lifetime > 0)  // messages
-      }  // messages
+      func send(text: String, topic: String, lifetime: Int32) throws {  ‹with ReceivedMessage›
+        guard text.utf8.count <= Self.messageLimit else { throw Failure.tooLarge }  ‹with ReceivedMessage›
+        call.send(text: text, topic: topic, isPersistent: lifetime > 0)  ‹with ReceivedMessage›
+      }  ‹with ReceivedMessage›
     }
 
     extension ‹RoomMeeting› {
@@ -289,7 +277,7 @@ enum MeetingSourceHelper {
         case speakersChanged([Attendee]), sourceAdded(Source), sourceRemoved(Source)
         case tileAdded(Tile), tileRemoved(Tile), shareStarted, shareEnded(Failure?)
         case captureStarted, captureEnded, captureFailed(Failure)
-        case message(‹ReceivedMessage›)  // messages
+        case message(‹ReceivedMessage›)  ‹with ReceivedMessage›
       }
 
       /// What the app's server answers: a room, a participant, and the permission to be in it.

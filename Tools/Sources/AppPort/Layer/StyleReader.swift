@@ -16,8 +16,6 @@ protocol StyleReader: Sendable {
   static var helper: LayerHelper? { get }
   /// How a call or property is written that no row of the table can say.
   static func structure(of symbol: String) -> Structure?
-  /// Whether it is there for messages only.
-  static func isOfMessages(_ symbol: String) -> Bool
   /// The values of the common layer that a test for a type of the vendor's (`is`) means; nil: the type alone.
   static func values(ofType symbol: String) -> [String]?
   /// All files that layers read from this style need.
@@ -48,7 +46,7 @@ protocol StyleReader: Sendable {
   static var nonthrowing: Set<String> { get }
   /// What layers in a vendor's style have for a word of the common layer.
   static func vendorWord(_ word: String) -> String
-  /// The word without which a symbol that `structure` writes is lost.
+  /// The word of the common layer that a symbol is there for: where the target has nothing for it, the symbol is lost.
   static func neededWord(of symbol: String) -> String?
   /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
   static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String?
@@ -58,7 +56,6 @@ extension StyleReader {
   static func value(of symbols: [String]) -> String? { nil }
   static var helper: LayerHelper? { nil }
   static func structure(of symbol: String) -> Structure? { nil }
-  static func isOfMessages(_ symbol: String) -> Bool { false }
   static func values(ofType symbol: String) -> [String]? { nil }
   static var helpers: [LayerHelper] { [KoineHelper.file] + (helper.map { [$0] } ?? []) }
   static var objects: Set<String> { [] }
@@ -168,21 +165,16 @@ struct StyleTable {
   private func word(_ word: String) -> String { writer is VendorWriter.Type ? reader.vendorWord(word) : word }
 
   func reading(of symbol: String) -> Reading {
-    if reader.isOfMessages(symbol), !writer.hasWord("ReceivedMessage") {
-      return .lost(symbol: symbol, instead: lost[symbol] ?? writer.noWord)
+    if let word = reader.neededWord(of: symbol), !writer.hasWord(word) {
+      return .lost(
+        symbol: symbol, instead: lost[symbol] ?? meanings[symbol]?.row.instead[writer.style] ?? writer.noWord)
     }
     if let reading = reader.reading(of: symbol) {
       if case .word(let word) = reading { return .word(self.word(word)) }
       guard case .registration(of: .ofTopic, _) = reading, !writer.hasWord("ReceivedMessage") else { return reading }
       return .lost(symbol: symbol, instead: lost[symbol] ?? writer.noWord)
     }
-    if reader.structure(of: symbol) != nil {
-      if let word = reader.neededWord(of: symbol), !writer.hasWord(word) {
-        return .lost(
-          symbol: symbol, instead: lost[symbol] ?? meanings[symbol]?.row.instead[writer.style] ?? writer.noWord)
-      }
-      return .structure(symbol: symbol)
-    }
+    if reader.structure(of: symbol) != nil { return .structure(symbol: symbol) }
     if let (row, meaning) = meanings[symbol] {
       let withoutWord = Reading.lost(symbol: symbol, instead: row.instead[writer.style] ?? writer.noWord)
       switch meaning {

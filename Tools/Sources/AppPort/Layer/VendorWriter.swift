@@ -102,13 +102,24 @@ class VendorWriter: LayerWriter {
       "screen",
     ].map { ("Failure.Code." + $0, "‹RoomMeeting.Failure›." + $0) })
 
-  /// A text in which words of the common layer, in quotes, are the style's names.
+  /// A text in which words of the common layer, in quotes, are the style's names. A line that ends with `‹with WORD›` is there unless the
+  /// style has nothing for the word (`missing`), and one that ends with `‹without WORD›` only then.
   final class func filled(_ text: String) -> String {
-    let pieces = text.split(separator: "‹", omittingEmptySubsequences: false).map { piece -> Substring in
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).compactMap(line)
+    let pieces = lines.joined(separator: "\n").split(separator: "‹", omittingEmptySubsequences: false).map {
+      piece -> Substring in
       guard let end = piece.firstIndex(of: "›") else { return piece }
       return filling(String(piece[..<end])) + piece[piece.index(after: end)...]
     }
     return pieces.joined()
+  }
+  private class func line(_ text: Substring) -> Substring? {
+    for (mark, isThere) in [("  ‹with ", true), ("  ‹without ", false)] {
+      guard let start = text.firstRange(of: mark), text.hasSuffix("›") else { continue }
+      let word = String(text[start.upperBound...].dropLast())
+      return missing.contains(word) != isThere ? text[..<start.lowerBound] : nil
+    }
+    return text
   }
   private class func filling(_ word: String) -> Substring {
     switch word {
