@@ -31,7 +31,7 @@ struct AzureCallTests {
       case .messageReceived(let message): lines.append("\(message.senderName): \(message.text)")
       case .presenterChanged(let id): lines.append("presenter: \(id == nil ? "–" : "someone")")
       case .speakerChanged(let id): speakers.append(id)
-      case .streamsKnown, .levelsChanged: break
+      case .streamsKnown, .levelsChanged, .pathChanged: break
       }
     }
     func has(_ line: String) -> Bool { lines.contains(line) }

@@ -43,7 +43,7 @@ enum ExpectedRows {
   private static let looks =
     "A meeting looks at its attendees five times a second: the moment decides whether a look is before an attendee's sound."
   private static let patience =
-    "A meeting tries for 180 s to come back, and VideoSDK and a stage for 60 s: then the tiles go."
+    "A meeting tries for 180 s to come back, and VideoSDK, a stage and a call for 60 s: then the tiles go."
   private static let streamsAtOnce =
     "VideoSDK and a call have the streams of a participant with its arrival; a stage adds them once it has subscribed."
   private static let fullOrForbidden = "A call that is full and one that the user may not join both end with 403."
@@ -108,6 +108,8 @@ enum ExpectedRows {
     Row(
       ["stage-strategy → call-agent"], "end", "the app joins", .settled, "refusedOrRemoved", "failed", signIn,
       endsOfCalls),
+    Row(
+      ["meeting-session → call-agent"], "end", "the app joins", .settled, "refused", "failed", signIn, endsOfCalls),
     // From a stage.
     Row(fromStage, "people.Bea.muted", "the app joins", .between, "– → yes → no", "– → no", streamsAtOnce, streams),
     Row(fromStage, "people.Bea.video", "the app joins", .between, "– → no → yes", "– → yes", streamsAtOnce, streams),
@@ -122,10 +124,10 @@ enum ExpectedRows {
       fromMeeting, "the screen shows Cleo", "220 s pass", .timing, "– after 189500 ms", "– after 69500 ms", patience,
       faults),
     Row(
-      fromMeeting, "people.Bea.muted", "Bea gets the network back", .between, "– → no → yes → no", "– → no", looks,
-      mutes),
+      ["meeting-session → event-listener"], "people.Bea.muted", "Bea gets the network back", .between,
+      "– → no → yes → no", "– → no", looks, mutes),
   ]
 
-  private static let fromMeeting = ["meeting-session → event-listener"]
+  private static let fromMeeting = ["meeting-session → event-listener", "meeting-session → call-agent"]
   private static let fromStage = ["stage-strategy → event-listener", "stage-strategy → call-agent"]
 }

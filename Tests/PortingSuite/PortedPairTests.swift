@@ -51,6 +51,9 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
       app: .meetingSession, target: .stageStrategy, brief: ["mute", "removed"],
       makeLayer: { try StageOfMeetingLayer(in: $0) }),
     PortedPair(
+      app: .meetingSession, target: .callAgent, brief: ["share", "removed"],
+      makeLayer: { try AzureOfMeetingLayer(in: $0) }),
+    PortedPair(
       app: .stageStrategy, target: .meetingSession, brief: ["mute", "removed"],
       makeLayer: { try MeetingOfStageLayer(in: $0) }),
     PortedPair(

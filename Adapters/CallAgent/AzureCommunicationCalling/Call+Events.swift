@@ -58,7 +58,7 @@ extension Call {
   }
 
   private func left(_ participant: Participant, _ reason: DepartureReason) {
-    if let remote = remote(participant.id) { remove(remote, because: reason == .removed ? .removed : .normal) }
+    if let remote = remote(participant.id) { remove(remote, because: CallEndReason(reason)) }
     guard current.withLock({ $0.present.remove(participant.id) != nil }) else { return }
     tellCount()
     if current.withLock({ $0.isOneToOne }), remoteParticipants.isEmpty { finish(.normal) }
@@ -106,6 +106,15 @@ extension EndReason {
 }
 
 extension CallEndReason {
+  /// Of a remote participant.
+  convenience init(_ reason: DepartureReason) {
+    switch reason {
+    case .left: self.init()
+    case .dropped: self.init(code: 490)
+    case .removed: self.init(subcode: 5300)
+    }
+  }
+
   convenience init(_ reason: EndReason) {
     switch reason {
     case .left, .roomClosed, .roomClosedByService: self.init()

@@ -140,8 +140,6 @@ public final class CallEndReason: NSObject, Sendable {
   }
 
   static let normal = CallEndReason()
-  /// Removed by another participant.
-  static let removed = CallEndReason(subcode: 5300)
   static let unauthorized = CallEndReason(code: 401)
   static let forbidden = CallEndReason(code: 403)
   static let calleeUnregistered = CallEndReason(code: 480)

@@ -9,14 +9,14 @@ final class AzureCall: NSObject, @unchecked Sendable {  // used on the main queu
   let room: String, localParticipant: AzurePerson
   var handler: ((AzureReport, AzureCall) -> Void)?
   var participants: [String: AzurePerson] = [:], presenters: [String] = [], speaker: String?
-  var views: [String: AzureVideoView] = [:]
+  var views: [String: AzureVideoView] = [:], received: [String: Set<AzureStream.Kind>] = [:]
   var messages: [AzureMessage] = [], topics: Set<String> = [], senders: [String: DataChannelSender] = [:]
   var receivers: [DataChannelReceiver] = []
   /// What is sent beside the microphone. A feed has the camera's place.
   var camera: LocalVideoStream?, screen: AzureFeed?, feed: AzureFeed?
   var side = CameraFacing.front, wanted: Set<AzureStream.Kind>
-  private(set) var call: Call?, devices: DeviceManager?, hasMicrophone = true, isPathLost = false
-  private(set) var hasEntered = false
+  private(set) var call: Call?, devices: DeviceManager?, hasMicrophone = true, hasEntered = false
+  var isPathLost = false, isPathPoor = false
   private let token: String, client = CallClient()
   private var agent: CallAgent?, isLeaving = false
   /// Why the call is over, and what has ended it.
@@ -93,11 +93,6 @@ final class AzureCall: NSObject, @unchecked Sendable {  // used on the main queu
     report(.phaseChanged(.connected))
     report(.joined)
     for kind in [AzureStream.Kind.microphone, .camera] { setStream(kind: kind, isOn: wanted.contains(kind)) }
-  }
-  func pathChanged(isLost: Bool) {
-    guard hasEntered, !isOver, isLost != isPathLost else { return }
-    isPathLost = isLost
-    report(.phaseChanged(isLost ? .reconnecting : .connected))
   }
   func ended(_ reason: CallEndReason) {
     let numbers = (reason.code, reason.subcode)

@@ -1,8 +1,6 @@
-// Cameras, the screen and views (`koine port --to call-agent`): the same file for every app.
+// Cameras and the screen (`koine port --to call-agent`): the same file for every app.
 import AVFoundation
 import AzureCommunicationCalling
-import Foundation
-import UIKit
 
 extension AzureCall {
   func setStream(kind: AzureStream.Kind, isOn: Bool) {
@@ -60,40 +58,5 @@ extension AzureCall {
     case .camera: report(.failed(isDenied ? .cameraDenied : .camera))
     case .screen: report(.failed(.screen))
     }
-  }
-
-  // MARK: Views
-
-  /// Shows a participant's video, also that which comes after a pause.
-  func show(_ view: AzureVideoView, _ kind: AzureStream.Kind, of person: String) {
-    let owner = person == localParticipant.id ? localParticipant : participants[person]
-    if let old = views.updateValue(view, forKey: "\(person) \(kind)"), old !== view { old.show(nil) }
-    view.show(owner?.streams["\(kind)"]?.source)
-  }
-  func hide(_ view: AzureVideoView, _ stream: String) {
-    guard views[stream] === view else { return }
-    views[stream] = nil
-    view.show(nil)
-  }
-}
-
-/// A view that shows one stream after the other. The SDK makes a view for each, and one at a time.
-final class AzureVideoView: UIView {
-  private var renderer: VideoStreamRenderer?, picture: RendererView?, source: CallVideoStream?
-  private var scaling: ScalingMode { contentMode == .scaleAspectFill ? .crop : .fit }
-  override var contentMode: UIView.ContentMode { didSet { picture?.update(scalingMode: scaling) } }
-  nonisolated func show(_ new: CallVideoStream?) {
-    MainActor.assumeIsolated { if new !== source { set(new) } }
-  }
-  private func set(_ new: CallVideoStream?) {
-    picture?.removeFromSuperview()
-    renderer?.dispose()
-    (source, picture) = (new, nil)
-    renderer =
-      try? (new as? RemoteVideoStream).map { try VideoStreamRenderer(remoteVideoStream: $0) }
-      ?? (new as? LocalVideoStream).map { try VideoStreamRenderer(localVideoStream: $0) }
-    guard let view = try? renderer?.createView(withOptions: CreateViewOptions(scalingMode: scaling)) else { return }
-    (picture, view.frame, view.autoresizingMask) = (view, bounds, [.flexibleWidth, .flexibleHeight])
-    addSubview(view)
   }
 }

@@ -65,7 +65,7 @@ extension AzureCall {
       report(.streamRemoved(old, person))
     }
     if let new {
-      views[new.id]?.show(source)
+      views[new.id]?.show(video(kind, of: person))
       report(.streamAdded(new, person))
     }
   }
@@ -92,26 +92,5 @@ extension AzureCall: CallDelegate, RemoteParticipantDelegate, LocalVideoStreamDe
   }
   func localVideoStream(_ localVideoStream: LocalVideoStream, didChangeState args: VideoStreamStateChangedEventArgs) {
     onMain { $0.update() }
-  }
-}
-
-extension AzureCall: DominantSpeakersCallFeatureDelegate, NetworkDiagnosticsDelegate {
-  func dominantSpeakersCallFeature(
-    _ dominantSpeakersCallFeature: DominantSpeakersCallFeature, didChangeDominantSpeakers args: PropertyChangedEventArgs
-  ) {
-    let new = dominantSpeakersCallFeature.dominantSpeakersInfo.speakers.first?.rawId
-    onMain { call in
-      guard !call.isOver, call.speaker != new else { return }
-      call.speaker = new
-      call.report(.speakerChanged(new))
-    }
-  }
-  /// A call stays connected while it tries to get its connection back.
-  func networkDiagnostics(
-    _ networkDiagnostics: NetworkDiagnostics,
-    didChangeNetworkReconnectionQuality args: DiagnosticQualityChangedEventArgs
-  ) {
-    let isLost = args.value == .bad
-    onMain { $0.pathChanged(isLost: isLost) }
   }
 }

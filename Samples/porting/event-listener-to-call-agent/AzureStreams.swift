@@ -9,6 +9,8 @@ enum AzureReport: @unchecked Sendable {  // made and used on the main queue only
   case personJoined(AzurePerson), personLeft(AzurePerson), messageReceived(AzureMessage)
   case streamAdded(AzureStream, AzurePerson), streamRemoved(AzureStream, AzurePerson)
   case speakerChanged(String?), presenterChanged(String?), levelsChanged([String: Float])
+  /// The connection carries less than is to be sent or received.
+  case pathChanged(isPoor: Bool)
   /// From now on it is known what a participant sends.
   case streamsKnown(AzurePerson)
 }
@@ -16,6 +18,8 @@ enum AzurePhase: Sendable { case connecting, connected, reconnecting, ended }
 struct AzureMessage: Sendable {
   let id, topic, senderID, senderName, text: String
   let channel: Int32
+  /// When it came: the SDK does not say when it was sent.
+  let received = Date()
 }
 
 enum AzureFailure: String, Error {
@@ -37,6 +41,15 @@ enum AzureFailure: String, Error {
     case (403, _), (0, 5854): self = .forbidden
     case (404, _): self = .closed
     default: self = .failed
+    }
+  }
+  /// The stream that it is about.
+  var kind: AzureStream.Kind? {
+    switch self {
+    case .microphone, .microphoneDenied: .microphone
+    case .camera, .cameraDenied: .camera
+    case .screen: .screen
+    default: nil
     }
   }
 }

@@ -14,13 +14,6 @@ extension AzureCall {
       room: answer.roomId, credential: answer.token, participantID: answer.id, name: answer.name, isMicrophoneOn: false,
       isCameraOn: false)
   }
-  func isSent(_ kind: AzureStream.Kind, by person: AzurePerson) -> Bool { person.streams["\(kind)"] != nil }
-  /// Receives these kinds of streams, by participants: a video while a view shows it. Sound comes mixed.
-  func receive(_ wanted: [String: Set<AzureStream.Kind>]) {
-    let isMuted = !wanted.isEmpty && !wanted.values.contains { $0.contains(.microphone) }
-    guard let call, isMuted != call.isIncomingAudioMuted else { return }
-    isMuted ? call.muteIncomingAudio { _ in } : call.unmuteIncomingAudio { _ in }
-  }
   /// The SDK chooses the size of a camera's video.
   /// - Returns: true: the call reports a device that fails or is not allowed.
   func send(
@@ -49,18 +42,6 @@ extension AzureCall {
       default: .answer
       }
     return fault?.error(failure?.rawValue ?? reason.rawValue)
-  }
-}
-
-extension AzureFailure {
-  /// The stream that it is about.
-  var kind: AzureStream.Kind? {
-    switch self {
-    case .microphone, .microphoneDenied: .microphone
-    case .camera, .cameraDenied: .camera
-    case .screen: .screen
-    default: nil
-    }
   }
 }
 

@@ -10,7 +10,9 @@ enum AzureCallHelper {
       ],
       source: streams),
     LayerHelper(fileName: "AzureObservers.swift", typeNames: [], source: observers),
-    LayerHelper(fileName: "AzureMedia.swift", typeNames: ["AzureVideoView"], source: media),
+    LayerHelper(fileName: "AzureDiagnostics.swift", typeNames: [], source: diagnostics),
+    LayerHelper(fileName: "AzureMedia.swift", typeNames: [], source: media),
+    LayerHelper(fileName: "AzureViews.swift", typeNames: ["AzureVideoView"], source: views),
     LayerHelper(fileName: "AzureFeed.swift", typeNames: ["AzureFeed", "AzureCapture"], source: feed),
     LayerHelper(fileName: "AzureMessages.swift", typeNames: [], source: messages),
   ]
@@ -30,14 +32,14 @@ enum AzureCallHelper {
       let room: String, localParticipant: AzurePerson
       var handler: ((AzureReport, AzureCall) -> Void)?
       var participants: [String: AzurePerson] = [:], presenters: [String] = [], speaker: String?
-      var views: [String: AzureVideoView] = [:]
+      var views: [String: AzureVideoView] = [:], received: [String: Set<AzureStream.Kind>] = [:]
       var messages: [AzureMessage] = [], topics: Set<String> = [], senders: [String: DataChannelSender] = [:]
       var receivers: [DataChannelReceiver] = []
       /// What is sent beside the microphone. A feed has the camera's place.
       var camera: LocalVideoStream?, screen: AzureFeed?, feed: AzureFeed?
       var side = CameraFacing.front, wanted: Set<AzureStream.Kind>
-      private(set) var call: Call?, devices: DeviceManager?, hasMicrophone = true, isPathLost = false
-      private(set) var hasEntered = false
+      private(set) var call: Call?, devices: DeviceManager?, hasMicrophone = true, hasEntered = false
+      var isPathLost = false, isPathPoor = false
       private let token: String, client = CallClient()
       private var agent: CallAgent?, isLeaving = false
       /// Why the call is over, and what has ended it.
@@ -115,11 +117,6 @@ enum AzureCallHelper {
         report(.joined)
         for kind in [AzureStream.Kind.microphone, .camera] { setStream(kind: kind, isOn: wanted.contains(kind)) }
       }
-      func pathChanged(isLost: Bool) {
-        guard hasEntered, !isOver, isLost != isPathLost else { return }
-        isPathLost = isLost
-        report(.phaseChanged(isLost ? .reconnecting : .connected))
-      }
       func ended(_ reason: CallEndReason) {
         let numbers = (reason.code, reason.subcode)
         let end = AzureEnd(numbers, isLeaving: isLeaving, hasEntered: hasEntered)
@@ -153,6 +150,8 @@ enum AzureCallHelper {
       case personJoined(AzurePerson), personLeft(AzurePerson), messageReceived(AzureMessage)
       case streamAdded(AzureStream, AzurePerson), streamRemoved(AzureStream, AzurePerson)
       case speakerChanged(String?), presenterChanged(String?), levelsChanged([String: Float])
+      /// The connection carries less than is to be sent or received.
+      case pathChanged(isPoor: Bool)
       /// From now on it is known what a participant sends.
       case streamsKnown(AzurePerson)
     }
@@ -160,6 +159,8 @@ enum AzureCallHelper {
     struct AzureMessage: Sendable {
       let id, topic, senderID, senderName, text: String
       let channel: Int32
+      /// When it came: the SDK does not say when it was sent.
+      let received = Date()
     }
 
     enum AzureFailure: String, Error {
@@ -181,6 +182,15 @@ enum AzureCallHelper {
         case (403, _), (0, 5854): self = .forbidden
         case (404, _): self = .closed
         default: self = .failed
+        }
+      }
+      /// The stream that it is about.
+      var kind: AzureStream.Kind? {
+        switch self {
+        case .microphone, .microphoneDenied: .microphone
+        case .camera, .cameraDenied: .camera
+        case .screen: .screen
+        default: nil
         }
       }
     }
@@ -309,7 +319,7 @@ enum AzureCallHelper {
           report(.streamRemoved(old, person))
         }
         if let new {
-          views[new.id]?.show(source)
+          views[new.id]?.show(video(kind, of: person))
           report(.streamAdded(new, person))
         }
       }
@@ -339,7 +349,13 @@ enum AzureCallHelper {
       }
     }
 
-    extension AzureCall: DominantSpeakersCallFeatureDelegate, NetworkDiagnosticsDelegate {
+    """#
+
+  private static let diagnostics = #"""
+    // Who speaks, and what becomes of the connection (`koine port --to call-agent`): the same file for every app.
+    import AzureCommunicationCalling
+
+    extension AzureCall: DominantSpeakersCallFeatureDelegate {
       func dominantSpeakersCallFeature(
         _ dominantSpeakersCallFeature: DominantSpeakersCallFeature, didChangeDominantSpeakers args: PropertyChangedEventArgs
       ) {
@@ -350,24 +366,44 @@ enum AzureCallHelper {
           call.report(.speakerChanged(new))
         }
       }
+    }
+
+    extension AzureCall: NetworkDiagnosticsDelegate {
       /// A call stays connected while it tries to get its connection back.
       func networkDiagnostics(
         _ networkDiagnostics: NetworkDiagnostics,
         didChangeNetworkReconnectionQuality args: DiagnosticQualityChangedEventArgs
       ) {
         let isLost = args.value == .bad
-        onMain { $0.pathChanged(isLost: isLost) }
+        onMain { call in
+          guard call.hasEntered, !call.isOver, isLost != call.isPathLost else { return }
+          call.isPathLost = isLost
+          call.report(.phaseChanged(isLost ? .reconnecting : .connected))
+        }
+      }
+      func networkDiagnostics(
+        _ networkDiagnostics: NetworkDiagnostics, didChangeNetworkSendQuality args: DiagnosticQualityChangedEventArgs
+      ) { look(at: networkDiagnostics) }
+      func networkDiagnostics(
+        _ networkDiagnostics: NetworkDiagnostics, didChangeNetworkReceiveQuality args: DiagnosticQualityChangedEventArgs
+      ) { look(at: networkDiagnostics) }
+      private func look(at diagnostics: NetworkDiagnostics) {
+        let latest = diagnostics.latest, qualities = [latest.networkSendQuality, latest.networkReceiveQuality]
+        let isPoor = qualities.contains(.poor) || qualities.contains(.bad)
+        onMain { call in
+          guard call.hasEntered, !call.isOver, isPoor != call.isPathPoor else { return }
+          call.isPathPoor = isPoor
+          call.report(.pathChanged(isPoor: isPoor))
+        }
       }
     }
 
     """#
 
   private static let media = #"""
-    // Cameras, the screen and views (`koine port --to call-agent`): the same file for every app.
+    // Cameras and the screen (`koine port --to call-agent`): the same file for every app.
     import AVFoundation
     import AzureCommunicationCalling
-    import Foundation
-    import UIKit
 
     extension AzureCall {
       func setStream(kind: AzureStream.Kind, isOn: Bool) {
@@ -426,14 +462,36 @@ enum AzureCallHelper {
         case .screen: report(.failed(.screen))
         }
       }
+    }
 
-      // MARK: Views
+    """#
 
+  private static let views = #"""
+    // Views of videos, and what is received (`koine port --to call-agent`): the same file for every app.
+    import AzureCommunicationCalling
+    import UIKit
+
+    extension AzureCall {
+      func isSent(_ kind: AzureStream.Kind, by person: AzurePerson) -> Bool { person.streams["\(kind)"] != nil }
+      /// Receives these kinds of streams, by participants, and all of others: a video while a view shows it. Sound comes mixed.
+      func receive(_ wanted: [String: Set<AzureStream.Kind>]) {
+        received = wanted
+        for person in participants.values {
+          for kind in AzureStream.Kind.allCases { views["\(person.id) \(kind)"]?.show(video(kind, of: person)) }
+        }
+        let isMuted = !wanted.isEmpty && !wanted.values.contains { $0.contains(.microphone) }
+        guard let call, isMuted != call.isIncomingAudioMuted else { return }
+        isMuted ? call.muteIncomingAudio { _ in } : call.unmuteIncomingAudio { _ in }
+      }
+      /// The video that a view shows; nil: there is none, or it is not to be received.
+      func video(_ kind: AzureStream.Kind, of person: AzurePerson) -> CallVideoStream? {
+        received[person.id]?.contains(kind) == false ? nil : person.streams["\(kind)"]?.source
+      }
       /// Shows a participant's video, also that which comes after a pause.
       func show(_ view: AzureVideoView, _ kind: AzureStream.Kind, of person: String) {
         let owner = person == localParticipant.id ? localParticipant : participants[person]
         if let old = views.updateValue(view, forKey: "\(person) \(kind)"), old !== view { old.show(nil) }
-        view.show(owner?.streams["\(kind)"]?.source)
+        view.show(owner.flatMap { video(kind, of: $0) })
       }
       func hide(_ view: AzureVideoView, _ stream: String) {
         guard views[stream] === view else { return }
@@ -454,12 +512,18 @@ enum AzureCallHelper {
         picture?.removeFromSuperview()
         renderer?.dispose()
         (source, picture) = (new, nil)
-        renderer =
-          try? (new as? RemoteVideoStream).map { try VideoStreamRenderer(remoteVideoStream: $0) }
-          ?? (new as? LocalVideoStream).map { try VideoStreamRenderer(localVideoStream: $0) }
+        renderer = new?.renderer()
         guard let view = try? renderer?.createView(withOptions: CreateViewOptions(scalingMode: scaling)) else { return }
         (picture, view.frame, view.autoresizingMask) = (view, bounds, [.flexibleWidth, .flexibleHeight])
         addSubview(view)
+      }
+    }
+
+    extension CallVideoStream {
+      /// A new renderer, if the stream can be shown and has none.
+      func renderer() -> VideoStreamRenderer? {
+        try? (self as? RemoteVideoStream).map { try VideoStreamRenderer(remoteVideoStream: $0) }
+          ?? (self as? LocalVideoStream).map { try VideoStreamRenderer(localVideoStream: $0) }
       }
     }
 
@@ -626,13 +690,6 @@ enum AzureCallHelper {
           room: answer.roomId, credential: answer.token, participantID: answer.id, name: answer.name, isMicrophoneOn: false,
           isCameraOn: false)
       }
-      func isSent(_ kind: AzureStream.Kind, by person: AzurePerson) -> Bool { person.streams["\(kind)"] != nil }
-      /// Receives these kinds of streams, by participants: a video while a view shows it. Sound comes mixed.
-      func receive(_ wanted: [String: Set<AzureStream.Kind>]) {
-        let isMuted = !wanted.isEmpty && !wanted.values.contains { $0.contains(.microphone) }
-        guard let call, isMuted != call.isIncomingAudioMuted else { return }
-        isMuted ? call.muteIncomingAudio { _ in } : call.unmuteIncomingAudio { _ in }
-      }
       /// The SDK chooses the size of a camera's video.
       /// - Returns: true: the call reports a device that fails or is not allowed.
       func send(
@@ -661,18 +718,6 @@ enum AzureCallHelper {
           default: .answer
           }
         return fault?.error(failure?.rawValue ?? reason.rawValue)
-      }
-    }
-
-    extension AzureFailure {
-      /// The stream that it is about.
-      var kind: AzureStream.Kind? {
-        switch self {
-        case .microphone, .microphoneDenied: .microphone
-        case .camera, .cameraDenied: .camera
-        case .screen: .screen
-        default: nil
-        }
       }
     }
 

@@ -6,10 +6,11 @@ import KoinePorting
 final class CallAgentWriter: VendorWriter {
   override class var style: Style { .callAgent }
   override class var prefix: String { "Azure" }
-  override class var sources: [Style] { [.eventListener, .stageStrategy] }
+  override class var sources: [Style] { [.eventListener, .meetingSession, .stageStrategy] }
   override class var modules: Set<String> { ["AzureCommunicationCalling"] }
   override class var callHelpers: [LayerHelper] { AzureCallHelper.files }
   override class var stageHelpers: [LayerHelper] { [AzureCallHelper.stageMedia] }
+  override class var meetingHelpers: [LayerHelper] { [AzureMeetingHelper.media] }
 
   // MARK: Words
 
@@ -35,7 +36,7 @@ final class CallAgentWriter: VendorWriter {
 
   override func rawValue(of type: String) -> String? {
     switch type.split(separator: ".").last {
-    case "LeaveReason", "VideoSDKError", "IVSBroadcastError": "rawValue"
+    case "LeaveReason", "MeetingSessionStatusCode", "VideoSDKError", "IVSBroadcastError": "rawValue"
     default: nil
     }
   }

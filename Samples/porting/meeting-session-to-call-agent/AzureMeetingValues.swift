@@ -1,0 +1,85 @@
+// Devices, attendees, ends and errors of layers read from the meeting session style (`koine port --to call-agent`): the same for every app.
+import AVFoundation
+import AzureCommunicationCalling
+import Foundation
+
+extension AzureMeeting {
+  /// - Throws: `Failure.cameraDenied`, also if the user has not been asked yet.
+  func startCamera() throws {
+    guard AVCaptureDevice.authorizationStatus(for: .video) == .authorized else { throw Failure.cameraDenied }
+    call.setStream(kind: .camera, isOn: true)
+  }
+  /// - Returns: whether there is a call to mute.
+  func setMicrophone(isOn: Bool) -> Bool {
+    call.setStream(kind: .microphone, isOn: isOn)
+    return hasBegun && !call.isOver
+  }
+  func setStream(kind: AzureStream.Kind, isOn: Bool) { call.setStream(kind: kind, isOn: isOn) }
+  func switchCamera() { call.switchCamera() }
+  /// The camera that is on, or that is turned on next.
+  var activeCamera: Camera? { call.activeSide.map(Camera.init) }
+  func observe(topic: String) {
+    topics.insert(topic)
+    if hasEntered { begin(topic) }
+  }
+  func stopObserving(topic: String) {
+    topics.remove(topic)
+    call.stopObserving(topic: topic)
+  }
+  func begin(_ topic: String) {
+    call.observe(topic: topic)
+    call.messages(topic: topic).forEach(receive)
+  }
+  func receive(_ message: AzureMessage) {
+    if message.senderID != call.localParticipant.id { report(.message(message)) }
+  }
+  /// - Parameter lifetime: in ms; above 0, later attendees get the message, too.
+  func send(text: String, topic: String, lifetime: Int32) throws {
+    guard text.utf8.count <= Self.messageLimit else { throw Failure.tooLarge }
+    call.send(text: text, topic: topic, isPersistent: lifetime > 0)
+  }
+}
+
+extension AzureMeeting {
+  /// What a meeting reports, about one attendee at a time. A share is an attendee: its id is its owner's and `#content`.
+  enum Event {
+    case connecting, joined(isAgain: Bool), interrupted, ended(End), pathChanged(Bool)
+    case attendeeJoined(Attendee), attendeeLeft(Attendee), attendeeDropped(Attendee), muted(Attendee, Bool)
+    case speakersChanged([Attendee]), sourceAdded(Source), sourceRemoved(Source)
+    case tileAdded(Tile), tileRemoved(Tile), shareStarted, shareEnded(Failure?)
+    case captureStarted, captureEnded, captureFailed(Failure)
+    case message(AzureMessage)
+  }
+
+  /// What the app's server answers: a room, a participant, and the permission to be in it.
+  struct Request: Sendable { var room, credential, participantID, name: String }
+
+  struct Attendee: Hashable, Sendable {
+    let id, name: String
+    init(id: String, name: String) { (self.id, self.name) = (id, name) }
+    init(_ person: AzurePerson) { self.init(id: person.id, name: person.name) }
+    init(contentOf person: AzurePerson) {
+      self.init(id: person.id + "#content", name: person.name)
+    }
+  }
+
+  /// A video that can be received.
+  struct Source: Hashable, Sendable {
+    let owner: String, kind: AzureStream.Kind
+    var attendeeID: String { owner + (kind == .screen ? "#content" : "") }
+  }
+  /// How a video is received: as the SDK does it.
+  struct Preference: Sendable {}
+
+  struct Camera: Sendable { let side: CameraFacing }
+
+  /// Why a meeting is over, with the numbers of a meeting's statuses.
+  enum End: UInt32, Sendable {
+    case left = 0, lost = 9, removed = 60, replaced = 61, failed = 62, rejected = 63, full = 64, unreachable = 65
+    case ended = 75, unknown = 78, cameraRefused = 206
+  }
+
+  enum Failure: Error, Sendable {
+    case microphoneDenied, cameraDenied, device, alreadyJoined, tooLarge, tooMany, notConnected, forbidden, screen
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import KoineTesting
+import UIKit
+
+@testable import MeetingSessionApp
+
+/// The reference app of the meeting-session style, as `koine port --to call-agent` has written it, behind the seam.
+@MainActor
+final class AzureOfMeetingLayer: CallLayer {
+  private let model: AzureMeetingCallModel
+  private let screen: AzureMeetingCallViewController
+  private var hasBegun = false
+
+  init(in context: PortingContext) throws {
+    let json = try Self.answer(of: context.room, for: context.name)
+    let info = try JSONDecoder().decode(AzureMeetingJoinInfo.self, from: Data(json.utf8))
+    model = try AzureMeeting.$after.withValue(context.room.waiting(for: context.name)) {
+      AzureMeetingCallModel(joining: info, withCamera: false)
+    }
+    screen = AzureMeetingCallViewController(model: model)
+    screen.loadViewIfNeeded()
+    context.chat = AzureOfListenerLayer.chat(topic: AzureMeetingCallModel.chatTopic)
+    context.watch(model, "CallModel")
+    context.watch(screen, "CallViewController")
+  }
+
+  /// What the app's own server answers with the vendor of the new style: a user access token in the place of the join token, and a room.
+  static func answer(of room: TestRoom, for name: String) throws -> String {
+    let credential = try room.credential(.callAgent, for: name)
+    let meeting: [String: Any] = [
+      "MeetingId": credential.roomID, "MediaRegion": "", "MediaPlacement": ["AudioHostUrl": "", "SignalingUrl": ""],
+    ]
+    let attendee = [
+      "AttendeeId": credential.identity, "ExternalUserId": name, "JoinToken": credential.token,
+    ]
+    let answer = ["JoinInfo": ["Meeting": ["Meeting": meeting], "Attendee": ["Attendee": attendee]]]
+    return String(decoding: try JSONSerialization.data(withJSONObject: answer), as: UTF8.self)
+  }
+
+  var view: UIView { screen.view }
+
+  func join() {
+    hasBegun = true
+    model.join()
+  }
+
+  func leave() { model.leave() }
+  func setMicrophoneOn(_ isOn: Bool) { model.setMuted(!isOn) }
+  func setCameraOn(_ isOn: Bool) { model.setCameraOn(isOn) }
+  func setSharing(_ isOn: Bool) { isOn ? model.startSharing() : model.stopSharing() }
+  func send(_ text: String) { model.send(text) }
+
+  var facts: CallFacts {
+    guard phase != "idle" else { return CallFacts(phase: "idle") }
+    if case .ended(let text) = model.phase { return CallFacts(phase: "ended", end: Self.caseOf(text)) }
+    let others = model.roster.entries.filter { !$0.isLocal }
+    let titles = model.tiles.map(model.title)
+    return CallFacts(
+      phase: phase, end: model.notice.map(Self.caseOf), isMicrophoneOn: !model.isMuted, isCameraOn: model.isCameraOn,
+      isSharing: model.isSharing,
+      people: others.map {
+        CallFacts.Person(
+          name: $0.name, isMuted: $0.isMuted, hasVideo: titles.contains($0.name), isSharing: $0.isSharing)
+      },
+      messages: model.messages.map { CallFacts.Message(from: $0.sender, text: $0.text) },
+      activeSpeaker: others.first(where: \.isSpeaking)?.name)
+  }
+
+  private var phase: String {
+    switch model.phase {
+    case .connecting: hasBegun ? "joining" : "idle"
+    case .inMeeting: "inCall"
+    case .reconnecting: "reconnecting"
+    case .ended: "ended"
+    }
+  }
+
+  private static func caseOf(_ text: String) -> String {
+    let end = { (end: AzureMeeting.End) in AzureMeetingMeetingText.end(end) }
+    let failure = { (failure: AzureMeeting.Failure) in AzureMeetingMeetingText.failure(failure) }
+    let cases = [
+      end(.left): "left", end(.removed): "endedOrRemoved", end(.rejected): "refused", end(.full): "full",
+      end(.failed): "failed", end(.lost): "lost", AzureMeetingMeetingText.reconnected: "reconnected",
+      failure(.cameraDenied): "cameraDenied", failure(.microphoneDenied): "microphoneDenied",
+    ]
+    return cases[text] ?? (text.hasSuffix("lost the connection.") ? "personLost" : text)
+  }
+}

@@ -1,0 +1,1 @@
+../../../Samples/porting/event-listener-to-call-agent/AzureDiagnostics.swift

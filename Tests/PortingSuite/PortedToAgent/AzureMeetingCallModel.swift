@@ -1,0 +1,1 @@
+../../../Samples/porting/meeting-session-to-call-agent/AzureMeetingCallModel.swift
