@@ -44,8 +44,8 @@ final class LocalPublication: @unchecked Sendable {
     }
   }
 
-  func requestKeyFrame(layer: Int) {
-    if case .video(let video) = pipeline { video.requestKeyFrame(layer: layer) }
+  func sendKeyFrame(layer: Int) {
+    if case .video(let video) = pipeline { video.sendKeyFrame(layer: layer) }
   }
 
   /// Others are not encoded.
@@ -53,7 +53,7 @@ final class LocalPublication: @unchecked Sendable {
     if case .video(let video) = pipeline { video.setWantedLayers(layers) }
   }
 
-  func requestKeyFrames() { for layer in options.layers.indices { requestKeyFrame(layer: layer) } }
+  func sendKeyFrames() { for layer in options.layers.indices { sendKeyFrame(layer: layer) } }
 
   var videoStatistics: VideoSendStatistics? {
     if case .video(let video) = pipeline { video.statistics } else { nil }

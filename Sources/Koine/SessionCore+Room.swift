@@ -33,10 +33,10 @@ extension SessionCore: LinkReceiver {
     case .message(let message): if !receiveTranscript(message) { visible.post(.messageReceived(message)) }
     case .speakers(let speakers): heard(speakers)
     case .quality(let changes): visible.post(.qualityChanged(changes.mapValues(\.worse)), qualities: changes)
-    case .mediaConnected: for stream in own { stream.requestKeyFrames() }
+    case .mediaConnected: for stream in own { stream.sendKeyFrames() }
     case .reconnecting: change(to: .reconnecting)
     case .reconnected: change(to: .connected)
-    case .keyFrameWanted(let track, let layer): own.first { $0.stream.id == track }?.requestKeyFrame(layer: layer)
+    case .keyFrameWanted(let track, let layer): own.first { $0.stream.id == track }?.sendKeyFrame(layer: layer)
     case .layersWanted(let track, let layers): own.first { $0.stream.id == track }?.setWantedLayers(layers)
     case .estimate(let bitrate, let loss): share(bitrate, loss: loss)
     case .failed(let error): visible.post(.failed(error))

@@ -4,11 +4,14 @@ import KoineCodecs
 /// From a camera to encoded frames.
 ///
 /// The source delivers on a lane of its own, the encoder works on another. Between them stands one frame: a newer one
-/// takes the place of one that the encoder has not got to. `@unchecked Sendable`: `shared` is a lock, `work` is touched on
-/// the encoder's lane only.
+/// takes the place of one that the encoder has not got to. The last frame is kept: a receiver who can show nothing gets a
+/// key frame of it at once, because the next frame may be long in coming (33 ms from a camera, seconds from a still
+/// screen). `@unchecked Sendable`: `shared` is a lock, `layers` and `lastRepetition` are touched on the encoder's lane only.
 package final class VideoSendPipeline: @unchecked Sendable {
   private struct Shared {
     var waiting: VideoFrame?
+    /// The newest frame that was taken while not muted, and when it came.
+    var last: (frame: VideoFrame, at: Tick)?
     var sinks: [any VideoSink] = []
     var isMuted = false
     var isStopped = true
@@ -23,6 +26,11 @@ package final class VideoSendPipeline: @unchecked Sendable {
     var layerStatistics: [VideoLayerSendStatistics]
     var layerRates: [FrameRate]
     var limitation = QualityLimitation()
+
+    /// Whether the last frame is to be encoded once more: a layer waits for a key frame, and no newer frame is on its way.
+    var repeats: Bool {
+      !isStopped && !isMuted && waiting == nil && last != nil && zip(keysWanted, wanted).contains { $0 && $1 }
+    }
   }
 
   /// One encoding; the smallest layer first, the main one last.
@@ -31,6 +39,8 @@ package final class VideoSendPipeline: @unchecked Sendable {
     var encoder: VideoEncoderBox?
     var plan: EncodingPlan
     var nextDue: Tick?
+    /// The capture time of the last picture. The next one's is later: the RTP timestamp tells pictures apart.
+    var lastSent: Tick?
   }
 
   private let source: any VideoSource
@@ -42,6 +52,11 @@ package final class VideoSendPipeline: @unchecked Sendable {
   private let pool = FramePool(limit: 8)
   private let shared: Lock<Shared>
   private var layers: [Layer]
+  private var lastRepetition: Tick?
+  /// Between two repetitions of a frame: whoever asks more often waits for the camera.
+  private static let repetitionInterval = Duration.milliseconds(30)
+  /// Between the capture times of two pictures of a layer, at least.
+  private static let shortestFrame = Duration.milliseconds(1)
 
   package init(
     source: any VideoSource, settings: VideoSendSettings, scheduler: Scheduler, output: any FrameOutput,
@@ -81,8 +96,8 @@ package final class VideoSendPipeline: @unchecked Sendable {
 
   package func stop() {
     let released = shared.withLock { shared in
-      defer { (shared.isStopped, shared.waiting, shared.sinks) = (true, nil, []) }
-      return (shared.waiting, shared.sinks)
+      defer { (shared.isStopped, shared.waiting, shared.last, shared.sinks) = (true, nil, nil, []) }
+      return (shared.waiting, shared.last, shared.sinks)
     }
     withExtendedLifetime(released) {}  // what apps made is let go of outside the lock
     source.stop()
@@ -92,25 +107,40 @@ package final class VideoSendPipeline: @unchecked Sendable {
   package func setMuted(_ muted: Bool) {
     shared.withLock { shared in
       shared.isMuted = muted
+      if muted { shared.last = nil }  // what was seen before is not shown again after the pause
       if !muted { for layer in shared.keysWanted.indices { shared.keysWanted[layer] = true } }
     }
   }
 
+  /// Makes the layer's next picture a key frame.
   package func requestKeyFrame(layer: Int) {
     shared.withLock { shared in
       if shared.keysWanted.indices.contains(layer) { shared.keysWanted[layer] = true }
     }
   }
 
+  /// Sends a key frame of the layer as soon as possible, for a receiver who can show nothing without one: where no frame waits
+  /// for the encoder, the last one is encoded once more, at most every 30 ms.
+  package func sendKeyFrame(layer: Int) {
+    let repeats = shared.withLock { shared in
+      guard shared.keysWanted.indices.contains(layer) else { return false }
+      shared.keysWanted[layer] = true
+      return shared.repeats
+    }
+    if repeats { encoderLane.post { [weak self] in self?.encodeLastAgain() } }
+  }
+
   /// Others are not encoded; each begins with a key frame when it is wanted again.
   package func setWantedLayers(_ wanted: [Int]) {
-    shared.withLock { shared in
+    let repeats = shared.withLock { shared in
       for layer in shared.wanted.indices {
         let isWanted = wanted.contains(layer)
         if isWanted, !shared.wanted[layer] { shared.keysWanted[layer] = true }
         shared.wanted[layer] = isWanted
       }
+      return shared.repeats
     }
+    if repeats { encoderLane.post { [weak self] in self?.encodeLastAgain() } }
   }
 
   /// In bit/s, all layers together; what goes beyond the settings' maxima, or below their minimum, is ignored.
@@ -155,7 +185,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
         shared.statistics.dropped += 1
         shared.limitation.wasSlow(at: now)
       }
-      defer { shared.waiting = frame }
+      defer { (shared.waiting, shared.last) = (frame, (frame, now)) }
       return (shared.sinks, shared.waiting == nil)
     }
     for sink in sinks { sink.render(frame) }
@@ -189,6 +219,33 @@ package final class VideoSendPipeline: @unchecked Sendable {
     let isLimited = top.map { shares[$0] == 0 || layers[$0].plan.isReduced } ?? false
     let now = encoderLane.scheduler.now
     shared.withLock { $0.limitation.bandwidth(isTooLittle: isLimited, at: now) }
+  }
+
+  /// Encodes the last frame as a key frame of the layers that one is wanted of, unless a newer frame has come meanwhile.
+  private func encodeLastAgain() {
+    let now = encoderLane.scheduler.now
+    if let last = lastRepetition, now < last + Self.repetitionInterval { return }
+    let (next, target, wanted, keys) = shared.withLock { shared in
+      (shared.repeats ? shared.last : nil, shared.target, shared.wanted, shared.keysWanted)
+    }
+    guard let (last, arrived) = next else { return }
+    let earliest = arrived + Self.shortestFrame * 2
+    guard now >= earliest else {
+      encoderLane.post(at: earliest) { [weak self] in self?.encodeLastAgain() }
+      return
+    }
+    lastRepetition = now
+    // A little later after its capture than it was when it came: the next frame, perhaps of this instant, has a later time. A receiver
+    // takes its clock from the frames that have been on their way for the shortest time, and so not from this one.
+    let frame = last.with(captured: last.captured + (now - arrived) - Self.shortestFrame)
+    let shares = stamps == nil ? shares(of: target, wanted) : []
+    for layer in layers.indices where keys[layer] && wanted[layer] {
+      if let stamps {
+        stamp(frame, layer, as: stamps)
+      } else if shares[layer] > 0 {
+        encode(frame, layer, bitrate: shares[layer])
+      }
+    }
   }
 
   /// The smaller layers are served first; a larger one is left out where too little is left for it. Where nothing that is
@@ -245,6 +302,8 @@ package final class VideoSendPipeline: @unchecked Sendable {
 
   private func send(_ picture: CodedPicture, of frame: VideoFrame, _ layer: Int, width: Int, height: Int) {
     let now = encoderLane.scheduler.now
+    let captured = layers[layer].lastSent.map { max(frame.captured, $0 + Self.shortestFrame) } ?? frame.captured
+    layers[layer].lastSent = captured
     shared.withLock { shared in
       if layer == shared.wanted.lastIndex(of: true) {
         shared.statistics.encoded += 1
@@ -259,8 +318,8 @@ package final class VideoSendPipeline: @unchecked Sendable {
       shared.layerRates[layer].countFrame(at: now)
     }
     var encoded = EncodedFrame(
-      codec: settings.codec, data: picture.data, captured: frame.captured,
-      rtpTimestamp: UInt32(truncatingIfNeeded: frame.captured.nanoseconds / 100_000 * 9), isKey: picture.isKey,
+      codec: settings.codec, data: picture.data, captured: captured,
+      rtpTimestamp: UInt32(truncatingIfNeeded: captured.nanoseconds / 100_000 * 9), isKey: picture.isKey,
       layer: UInt8(layer), temporalLayer: UInt8(picture.temporalLayer), isDiscardable: picture.isDiscardable,
       quarterTurns: frame.quarterTurns)
     encoded.temporalLayers = UInt8(settings.temporalLayers)

@@ -121,6 +121,9 @@ final class Forwarder {
     return true
   }
 
+  /// Whether a packet that starts a key frame is the first of its layer, or the first after an interruption, for this receiver.
+  func begins(with item: ForwardingItem) -> Bool { current != item.packet.layer || stretch != item.stretch }
+
   /// The wanted layer, or a smaller one that its publisher has fallen back to.
   private func takes(_ layer: Int, at now: Tick) -> Bool {
     if layer == target { return true }

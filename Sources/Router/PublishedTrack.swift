@@ -135,6 +135,8 @@ final class PublishedTrack {
   @exclusivity(unchecked) var keyFrames: KeyFrameScheduler
   /// Whether the track is among its room's `awaitingKeyFrames`.
   @exclusivity(unchecked) var awaitsKeyFrame = false
+  /// Empty while it is not.
+  @exclusivity(unchecked) var early = EarlyPackets()
 
   init(
     _ track: Track, media: StreamParameters, receiver: ReceiverID,
@@ -188,6 +190,7 @@ final class PublishedTrack {
     guard isFlowing else { return }
     isFlowing = false
     stretch &+= 1
+    early.removeAll()
   }
 
   func flows() { isFlowing = true }

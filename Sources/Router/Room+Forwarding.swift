@@ -25,13 +25,33 @@ extension Room {
     track.layers[packet.layer].count(packet, info)
     if info.startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer, height: info.height.map { Int($0) }) }
     if isResumed, !info.startsKeyFrame { sourceResumed(of: track, layer: packet.layer, at: now) }
-    var item: Int?
+    let item = ForwardingItem(packet: packet, numbers: numbers, info: info, stretch: track.stretch)
+    var number: Int?
     for forwarder in track.forwarders where forwarder.isOpen {
-      let number =
-        item
-        ?? peers.add(ForwardingItem(packet: packet, numbers: numbers, info: info, stretch: track.stretch))
-      item = number
-      peers.enqueue(number, to: forwarder.slot, by: forwarder)
+      enqueue(item, as: &number, to: forwarder)
+    }
+    if track.awaitsKeyFrame {
+      awaitKeyFrame(item, of: track, at: now)
+    } else if !track.early.isEmpty {
+      track.early.removeAll()
+    }
+  }
+
+  /// - Parameter number: the item's, once it has been added.
+  private func enqueue(_ item: ForwardingItem, as number: inout Int?, to forwarder: Forwarder) {
+    let known = number ?? peers.add(item)
+    number = known
+    peers.enqueue(known, to: forwarder.slot, by: forwarder)
+  }
+
+  /// Keeps a packet for receivers that wait for a key frame, or has packets that came too early follow the first one of a key frame.
+  private func awaitKeyFrame(_ item: ForwardingItem, of track: PublishedTrack, at now: Tick) {
+    guard item.info.startsKeyFrame else { return track.early.add(item, at: now) }
+    for early in track.early.behind(item, at: now) {
+      var number: Int?
+      for forwarder in track.forwarders where forwarder.isOpen && forwarder.begins(with: item) {
+        enqueue(early, as: &number, to: forwarder)
+      }
     }
   }
 

@@ -63,6 +63,38 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect((110...125).contains(result.wire.frames), "nothing is sent while muted")
   }
 
+  /// The camera's next frame would come half a second later.
+  @Test func requestedKeyFrameIsMadeOfTheLastFrameAtOnce() throws {
+    var requested = Tick.zero
+    let result = try call("pattern:160x90@1", bitrate: 200_000, seconds: 1) { send, _, scheduler in
+      scheduler.advance(to: scheduler.now + .milliseconds(1_500))
+      requested = scheduler.now
+      for _ in 0..<20 {
+        send.sendKeyFrame(layer: 0)
+        scheduler.advance(to: scheduler.now + .milliseconds(1))
+      }
+      #expect(send.statistics.keyFrames == 2, "a second request within 30 ms waits for the camera")
+    }
+    #expect(result.wire.log.map(\.isKey) == [true, false, true, true])
+    #expect(result.wire.log[2].captured == requested - .milliseconds(1))
+    #expect(result.wire.log[3].captured == requested + .milliseconds(500), "the next frame keeps its time")
+    #expect(zip(result.wire.log, result.wire.log.dropFirst()).allSatisfy { $0.captured < $1.captured })
+  }
+
+  @Test func frameFromBeforeAPauseIsNotSentAgain() throws {
+    let result = try call("pattern:160x90@1", bitrate: 200_000, seconds: 1) { send, _, scheduler in
+      scheduler.advance(to: scheduler.now + .milliseconds(1_200))
+      send.setMuted(true)
+      send.sendKeyFrame(layer: 0)
+      scheduler.advance(to: scheduler.now + .milliseconds(200))
+      send.setMuted(false)
+      send.sendKeyFrame(layer: 0)
+      scheduler.advance(to: scheduler.now + .milliseconds(200))
+      #expect(send.statistics.encoded == 2)
+    }
+    #expect(result.wire.log.map(\.isKey) == [true, false, true])
+  }
+
   @Test func noFrameIsRenderedAfterStop() throws {
     let result = try call("stamp:Ana,160x90@30", bitrate: 100_000, seconds: 3) { send, receive, scheduler in
       scheduler.advance(to: scheduler.now + .seconds(1))

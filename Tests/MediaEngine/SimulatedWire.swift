@@ -16,6 +16,7 @@ final class SimulatedWire: FrameOutput, Sendable {
   private struct State {
     var random = SeededRandom(seed: 5); var sequence: Int64 = 0; var frames = 0; var bytes = 0; var keys = 0
     var last = Tick(nanoseconds: .min)
+    var log: [(captured: Tick, isKey: Bool)] = []
   }
   private let state = Lock(State())
   private let lane: Lane
@@ -33,6 +34,8 @@ final class SimulatedWire: FrameOutput, Sendable {
   var frames: Int { state.withLock { $0.frames } }
   var bytes: Int { state.withLock { $0.bytes } }
   var keys: Int { state.withLock { $0.keys } }
+  /// What was sent, in order.
+  var log: [(captured: Tick, isKey: Bool)] { state.withLock { $0.log } }
 
   func send(_ frame: EncodedFrame) {
     let arrival = state.withLock { state -> (Tick, Int64)? in
@@ -40,6 +43,7 @@ final class SimulatedWire: FrameOutput, Sendable {
       state.frames += 1
       state.bytes += frame.data.count
       if frame.isKey { state.keys += 1 }
+      state.log.append((frame.captured, frame.isKey))
       let luck = Double.random(in: 0..<1, using: &state.random)
       let spread = Double.random(in: 0..<1, using: &state.random)
       guard luck >= trouble.loss else { return nil }

@@ -56,6 +56,46 @@ import Testing
     #expect((3...8).contains(clients[0].keyFrameRequests - before))
   }
 
+  /// Networks reorder packets, and a lost one comes again a round trip later.
+  @Test(arguments: [2, 20, 100]) func packetsBeforeALateKeyFrameFollowIt(_ milliseconds: Int) throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben", "cem")
+    clients[0].publish(.camera)
+    clients[1].subscribe(to: "ana", "camera")
+    var isLate = false
+    world.lag = { client, datagram in
+      guard isLate, client === clients[0], datagram.count > 500 else { return .zero }
+      isLate = false
+      return .milliseconds(milliseconds)
+    }
+    world.every(.nanoseconds(33_333_333), times: 60) { number in
+      isLate = number == 30
+      clients[0].sendFrame("camera", number: number, isKey: number == 0 || number == 30)
+      if number == 20 { clients[2].subscribe(to: "ana", "camera") }
+    }
+    world.run(.seconds(3))
+    #expect(clients[1].numbers("ana", "camera") == Array(0..<60), "once each")
+    #expect(clients[2].numbers("ana", "camera") == Array(30..<60))
+  }
+
+  /// What came before a key frame is of no use behind it.
+  @Test func packetsBeforeAnInterruptionDoNotFollowALateKeyFrame() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[0].sendFrame("camera", number: 0, isKey: true)
+    world.run(.seconds(1))
+    clients[1].subscribe(to: "ana", "camera")
+    for number in 1..<4 {
+      clients[0].sendFrame("camera", number: number, isKey: false)
+      world.run(.milliseconds(33))
+    }
+    clients[0].sendFrame("camera", number: 4, isKey: true)
+    clients[0].sendFrame("camera", number: 5, isKey: false)
+    world.run(.seconds(1))
+    #expect(clients[1].numbers("ana", "camera") == [4, 5])
+  }
+
   /// Browsers subscribe paused and resume once they can assign the packets to a track.
   @Test func subscriptionThatBeginsPausedCostsOneKeyFrameWhenItResumes() throws {
     let world = try World()

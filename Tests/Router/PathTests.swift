@@ -139,13 +139,13 @@ struct PathTests {
     let clients = try world.joined("ana", "ben")
     let publisher = LayeredPublisher(clients[0], in: world, bitrates: Self.bitrates)
     clients[1].subscribe(to: "ana", "camera")
-    publisher.send(seconds: 24)
+    publisher.send(seconds: 30)
     clients[1].wayDown = LinkConditioner(
-      spec: try NetworkSpec("rate=250k,delay=20ms,jitter=10ms,loss=2%;8s:rate=3M;16s:rate=100k"), seed: seed,
+      spec: try NetworkSpec("rate=250k,delay=20ms,jitter=10ms,loss=2%;8s:rate=3M;22s:rate=100k"), seed: seed,
       start: world.now)
     world.loss = 0.02
     let start = world.now
-    world.run(.seconds(25))
+    world.run(.seconds(31))
     let frames = clients[1].frames("ana", "camera")
     #expect(publisher.faults(in: frames) == [])
     #expect(frames.count > 400)
@@ -153,7 +153,7 @@ struct PathTests {
     // From 3 M to 100 k bit/s: the old layer's packets must not stand in the way.
     #expect(
       frames.contains {
-        $0.data.array[3] == 0 && $0.arrived > start + .seconds(16) && $0.arrived < start + .seconds(18)
+        $0.data.array[3] == 0 && $0.arrived > start + .seconds(22) && $0.arrived < start + .seconds(24)
       })
     let late = frames.filter { $0.arrived > world.now - .seconds(6) }
     #expect(late.count > 25, "a quarter of the pictures goes on")

@@ -26,6 +26,8 @@ final class World {
   private var random: SeededRandom
   /// Receives every datagram that a client sends, before the network does.
   var tap: ((Client, Bytes) -> Void)?
+  /// How much longer than others a client's datagram is on its way.
+  var lag: ((Client, Bytes) -> Duration)?
   /// The source address of a client's datagrams at the router; nil: the client's own address.
   var redirect: ((Client) -> TransportAddress)?
   /// Scheduled events, the latest first.
@@ -199,7 +201,8 @@ final class World {
           guard !client.isUnplugged else { continue }
           tap?(client, Bytes(scratch.writable[..<transmit.count]))
           let source = redirect?(client) ?? transmit.source
-          send(Bytes(scratch.writable[..<transmit.count])) { [weak self] datagram in
+          let datagram = Bytes(scratch.writable[..<transmit.count])
+          send(datagram, lag: lag?(client, datagram) ?? .zero) { [weak self] datagram in
             guard let self else { return }
             self.worker(datagram, from: source, to: transmit.destination)
           }
@@ -208,12 +211,12 @@ final class World {
     }
   }
 
-  private func send(_ datagram: Bytes, _ deliver: @escaping (Bytes) -> Void) {
+  private func send(_ datagram: Bytes, lag: Duration = .zero, _ deliver: @escaping (Bytes) -> Void) {
     if Double.random(in: 0..<1, using: &random) < loss {
       lost += 1
       return
     }
-    after(delay) { deliver(datagram) }
+    after(delay + lag) { deliver(datagram) }
   }
 
   @discardableResult

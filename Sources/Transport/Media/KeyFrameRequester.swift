@@ -6,16 +6,19 @@ import KoineBase
 /// been blocked by a gap for longer than retransmissions take.
 struct KeyFrameRequester {
   private static let interval = Duration.milliseconds(300)
+  /// Between a request and its copy, on a path that may lose one. The sender takes both for one (`PeerSender`).
+  private static let echoPause = Duration.milliseconds(15)
   /// Asks until a key frame has come, rather than once per wish.
   private let repeats: Bool
   private var isWanted = false
   private var lastRequest: Tick?
+  private var echo: Tick?
   private(set) var requests = 0
 
   init(repeats: Bool) { self.repeats = repeats }
 
   mutating func want() { isWanted = true }
-  mutating func keyFrameCame() { isWanted = false }
+  mutating func keyFrameCame() { (isWanted, echo) = (false, nil) }
 
   /// - Parameters:
   ///   - waitingUntil: for how long the first key frame is left to arrive by itself.
@@ -23,13 +26,17 @@ struct KeyFrameRequester {
   /// - Returns: when to ask next; the beginning of time means now.
   func deadline(waitingUntil: Tick?, blockedUntil: Tick?) -> Tick? {
     let own = waitingUntil.sooner(blockedUntil)
-    guard let wish = isWanted ? .zero : own else { return nil }
-    return lastRequest.map { max(wish, $0 + Self.interval) } ?? wish
+    guard let wish = isWanted ? .zero : own else { return echo }
+    let next: Tick? = lastRequest.map { max(wish, $0 + Self.interval) } ?? wish
+    return next.sooner(echo)
   }
 
-  mutating func requested(at now: Tick) {
-    lastRequest = now
+  /// - Parameter isLossy: the path may lose the request.
+  mutating func requested(at now: Tick, isLossy: Bool) {
     requests += 1
+    if let due = echo, now >= due { return echo = nil }
+    lastRequest = now
+    if isLossy { echo = now + Self.echoPause }
     if !repeats { isWanted = false }
   }
 }

@@ -31,6 +31,8 @@ struct NackGenerator {
   /// Of the packets that did not come by themselves, over the last hundred or so; 0...1.
   private(set) var loss = 0.0
   private static let lossMemory = 96.0
+  /// Whether the path loses packets, or so few have come that this is not known.
+  var mayLose: Bool { loss >= 0.01 || lossWeight > 1 / Self.lossMemory }
   private var lossWeight = 1.0 / 16
   /// When `collect` next has work to do; may turn out to have none.
   private(set) var deadline: Tick?

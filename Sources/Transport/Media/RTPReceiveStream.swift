@@ -32,7 +32,7 @@ package enum ReceiveMode: Sendable { case frames, packets }
 final class RTPReceiveStream {
   /// How far ahead of the highest received sequence number a retransmitted packet may be; packets further ahead are invalid.
   private static let furthestRecovered: Int64 = 64
-  /// Asked for if the first packet that comes does not begin a frame.
+  /// Asked for if the first packet that comes does not begin a key frame.
   private static let packetsBeforeFirst: Int64 = 3
   let receiver: ReceiverID
   @exclusivity(unchecked) private(set) var parameters: StreamParameters
@@ -130,7 +130,7 @@ final class RTPReceiveStream {
       isRecovered: isRecovered, payloadRange: payloadRange)
     if asksAgain {
       nack.received(full, isRecovered: isRecovered, at: now)
-      if isFirst, VideoPacket(shared, codec: parameters.codec, at: now)?.info.startsFrame == false {
+      if isFirst, VideoPacket(shared, codec: parameters.codec, at: now)?.info.startsKeyFrame == false {
         nack.expect(full - Self.packetsBeforeFirst..<full, at: now)
       }
     }
@@ -260,7 +260,7 @@ final class RTPReceiveStream {
   /// Should a key frame be asked for now?
   func takeKeyFrameRequest(at now: Tick) -> Bool {
     guard let due = keyFrameDeadline, now >= due else { return false }
-    keyFrameWish.requested(at: now)
+    keyFrameWish.requested(at: now, isLossy: nack.mayLose)
     return true
   }
 

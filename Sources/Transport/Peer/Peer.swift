@@ -351,8 +351,8 @@ package final class Peer {
       sender.handleReportBlocks(report.blocks, at: now)
     case .receiverReport(_, let blocks): sender.handleReportBlocks(blocks, at: now)
     case .nack(let nack): sender.handleNACK(nack, at: now)
-    case .pictureLoss(_, let media): sender.keyFrameRequested(media)
-    case .fullIntraRequest(_, let entries): sender.handleFullIntraRequest(entries)
+    case .pictureLoss(_, let media): sender.keyFrameRequested(media, at: now)
+    case .fullIntraRequest(_, let entries): sender.handleFullIntraRequest(entries, at: now)
     case .transportFeedback(let feedback): sender.handleFeedback(feedback, at: now)
     case .estimate(let estimate): sender.handleRemoteEstimate(estimate.bitrate, at: now)
     case .sourceDescription, .goodbye, .unknown: break  // streams come and go by signalling

@@ -43,6 +43,8 @@ final class PeerSender {
     @exclusivity(unchecked) var packetizers: [Packetizer]
     /// By layer.
     @exclusivity(unchecked) var frames: [(all: Int, keys: Int, keysRequested: Int)]
+    /// When a key frame was last asked for, by layer.
+    @exclusivity(unchecked) var keyRequested: [Tick?]
     /// Frames were dropped because the peer was not connected yet.
     @exclusivity(unchecked) var missedFrames = false
     /// For packets that come late because they were lost on their way here.
@@ -53,6 +55,7 @@ final class PeerSender {
       layers = []
       packetizers = []
       frames = parameters.encodings.map { _ in (0, 0, 0) }
+      keyRequested = parameters.encodings.map { _ in nil }
       for layer in parameters.encodings.indices {
         layers.append(RTPSendStream(parameters: parameters, layer: layer, random: &random))
         packetizers.append(Packetizer(parameters: parameters, layer: layer, random: &random))
@@ -338,16 +341,21 @@ final class PeerSender {
   }
 
   /// RFC 5104, 4.3.1.2: the same number again is the same request again.
-  func handleFullIntraRequest(_ entries: [FullIntraEntry]) {
+  func handleFullIntraRequest(_ entries: [FullIntraEntry], at now: Tick) {
     for entry in entries where sources[entry.media] != nil && lastFullIntra[entry.media] != entry.number {
       lastFullIntra[entry.media] = entry.number
-      keyFrameRequested(entry.media)
+      keyFrameRequested(entry.media, at: now)
     }
   }
 
-  func keyFrameRequested(_ source: UInt32) {
+  /// A request so soon after another one is its copy (`KeyFrameRequester`): whoever sent it cannot have seen the answer.
+  private static let requestCopyTime = Duration.milliseconds(50)
+
+  func keyFrameRequested(_ source: UInt32, at now: Tick) {
     guard let (id, layer) = sources[source], let stream = streams[id], !stream.isAudio else { return }
     stream.frames[layer].keysRequested += 1
+    if let last = stream.keyRequested[layer], now - last < Self.requestCopyTime { return }
+    stream.keyRequested[layer] = now
     events.append(.keyFrameRequested(SenderID(value: id), layer: layer))
   }
 

@@ -71,6 +71,41 @@ extension PeerPair {
     #expect(frames[0].isKey && !frames[1].isKey)
   }
 
+  /// The first packet that comes is of the second frame: the ones before it are asked for, and no other key frame is needed.
+  @Test func lostFirstPacketIsAskedFor() throws {
+    let pair = try PeerPair.connected(link: .init(delay: .milliseconds(10)))
+    let sender = pair.client.addSender(video)
+    let receiver = pair.server.addReceiver(video, mode: .frames)
+    pair.link.loss = 1
+    pair.client.send(pair.makeFrame(0, size: 900, isKey: true), on: sender, at: pair.now)
+    pair.drain()
+    pair.link.loss = 0
+    pair.run(for: .milliseconds(20))
+    pair.client.send(pair.makeFrame(1, size: 900, isKey: false), on: sender, at: pair.now)
+    pair.run(for: .milliseconds(100))
+    #expect(pair.frames(of: receiver).map { $0.data.array[1] } == [0, 1])
+    #expect(pair.server.statistics(at: pair.now).incoming[receiver]?.keyFramesRequested == 0)
+  }
+
+  @Test func keyFrameRequestOnAPathOfUnknownLossIsSentTwiceAndCountsOnce() throws {
+    let pair = try PeerPair.connected(link: .init(delay: .milliseconds(10)))
+    let sender = pair.client.addSender(video)
+    let receiver = pair.server.addReceiver(video, mode: .packets)
+    pair.send(30, on: sender, size: 900)
+    func askedInTheNextSecond() -> (sent: Int, heard: Int) {
+      let (before, heard) = (
+        pair.server.statistics(at: pair.now).incoming[receiver]?.keyFramesRequested ?? 0, pair.clientEvents.count
+      )
+      pair.server.requestKeyFrame(of: receiver, at: pair.now)
+      pair.run(for: .seconds(1))
+      let sent = (pair.server.statistics(at: pair.now).incoming[receiver]?.keyFramesRequested ?? 0) - before
+      return (sent, pair.clientEvents[heard...].count { if case .keyFrameRequested = $0 { true } else { false } })
+    }
+    #expect(askedInTheNextSecond() == (2, 1))
+    pair.send(120, from: 30, on: sender, size: 900)
+    #expect(askedInTheNextSecond() == (1, 1), "nothing was lost")
+  }
+
   @Test func reportedLossIsTheSumOverLayers() throws {
     let pair = try PeerPair.connected(link: .init(loss: 0.1, delay: .milliseconds(10)))
     let layers = StreamParameters(
@@ -159,12 +194,12 @@ extension PeerPair {
   @Test func lostKeyFrameIsRequestedAgain() throws {
     let pair = try PeerPair.connected()
     let sender = pair.client.addSender(video)
-    for number in 0..<3 {
+    for number in 0..<6 {
       pair.client.send(pair.makeFrame(number, size: 900, isKey: number == 0), on: sender, at: pair.now)
     }
     pair.run(for: .milliseconds(100))  // no receiver yet
     let receiver = pair.server.addReceiver(video, mode: .frames)
-    pair.send(60, from: 3, on: sender)
+    pair.send(60, from: 6, on: sender)
     #expect(pair.clientEvents.contains { if case .keyFrameRequested(sender, _) = $0 { true } else { false } })
     #expect(pair.frames(of: receiver).first?.isKey == true)
   }
