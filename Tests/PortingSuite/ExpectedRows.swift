@@ -70,11 +70,6 @@ enum ExpectedRows {
       ["stage-strategy → meeting-session"], "end", "the room is closed", .settled, "closed", "refusedOrRemoved", hungUp,
       faults),
     Row(["call-agent → meeting-session"], "end", "the room is closed", .settled, "ended", "removed", hungUp, faults),
-    Row(
-      ["stage-strategy → meeting-session"], "Bea sees the app", "Bea mutes", .timing, "stays yes", "– after 2000 ms",
-      "A meeting chooses the size of its video itself: of other packets others are lost, so that a picture freezes at another time.",
-      "Docs/porting.md, To the meeting session style"
-    ),
     // To a stage.
     Row(
       ["call-agent → meeting-session", "call-agent → stage-strategy"], "end", "the app joins", .settled, "failed",
