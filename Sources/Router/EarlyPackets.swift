@@ -21,11 +21,19 @@ struct EarlyPackets {
 
   mutating func removeAll() { packets.removeAll(keepingCapacity: true) }
 
-  /// The packets that belong behind the first packet of a key frame, in order.
-  func behind(_ first: ForwardingItem, at now: Tick) -> [ForwardingItem] {
-    packets.lazy.filter { item, at in
-      item.packet.layer == first.packet.layer && item.stretch == first.stretch
-        && item.numbers.sequence > first.numbers.sequence && now - at <= Self.longest
-    }.map(\.item).sorted { $0.numbers.sequence < $1.numbers.sequence }
+  /// Removes and returns the packets that belong behind the first packet of a key frame, in order. Each is handed on once, however many
+  /// such packets a publisher sends.
+  mutating func take(behind first: ForwardingItem, at now: Tick) -> [ForwardingItem] {
+    guard !packets.isEmpty else { return [] }
+    var taken: [ForwardingItem] = []
+    packets.removeAll { item, at in
+      if now - at > Self.longest { return true }
+      guard item.packet.layer == first.packet.layer, item.stretch == first.stretch,
+        item.numbers.sequence > first.numbers.sequence
+      else { return false }
+      taken.append(item)
+      return true
+    }
+    return taken.sorted { $0.numbers.sequence < $1.numbers.sequence }
   }
 }

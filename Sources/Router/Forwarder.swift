@@ -121,8 +121,10 @@ final class Forwarder {
     return true
   }
 
-  /// Whether a packet that starts a key frame is the first of its layer, or the first after an interruption, for this receiver.
-  func begins(with item: ForwardingItem) -> Bool { current != item.packet.layer || stretch != item.stretch }
+  /// Whether this receiver waits for a packet that starts a key frame: of the wanted layer, or the first after an interruption.
+  func begins(with item: ForwardingItem) -> Bool {
+    item.packet.layer == target && (current != target || stretch != item.stretch)
+  }
 
   /// The wanted layer, or a smaller one that its publisher has fallen back to.
   private func takes(_ layer: Int, at now: Tick) -> Bool {

@@ -47,7 +47,7 @@ extension Room {
   /// Keeps a packet for receivers that wait for a key frame, or has packets that came too early follow the first one of a key frame.
   private func awaitKeyFrame(_ item: ForwardingItem, of track: PublishedTrack, at now: Tick) {
     guard item.info.startsKeyFrame else { return track.early.add(item, at: now) }
-    for early in track.early.behind(item, at: now) {
+    for early in track.early.take(behind: item, at: now) {
       var number: Int?
       for forwarder in track.forwarders where forwarder.isOpen && forwarder.begins(with: item) {
         enqueue(early, as: &number, to: forwarder)

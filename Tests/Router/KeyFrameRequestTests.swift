@@ -78,8 +78,7 @@ import Testing
     #expect(clients[2].numbers("ana", "camera") == Array(30..<60))
   }
 
-  /// What came before a key frame is of no use behind it.
-  @Test func packetsBeforeAnInterruptionDoNotFollowALateKeyFrame() throws {
+  @Test func framesBeforeAKeyFrameAreNotForwardedAfterIt() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
