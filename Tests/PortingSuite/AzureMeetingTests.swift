@@ -45,7 +45,8 @@ struct AzureMeetingTests {
       case .message(let message): lines.append("\(message.senderName): \(message.text)")
       case .sourceAdded(let source): lines.append("source of \(word(source.attendeeID))")
       case .sourceRemoved(let source): lines.append("no source of \(word(source.attendeeID))")
-      case .speakersChanged, .pathChanged: break
+      case .pathChanged(let isPoor): lines.append(isPoor ? "poor" : "good")
+      case .speakersChanged: break
       }
     }
     func has(_ line: String) -> Bool { lines.contains(line) }
@@ -193,6 +194,19 @@ struct AzureMeetingTests {
     await room.until("the meeting is over") { log.lines.last == "ended: removed" }
     #expect(!meeting.setMicrophone(isOn: true))
     #expect(AzureMeeting.End.removed.rawValue == 60)
+  }
+
+  @Test(.room(as: "Ana", media: .stamps)) func poorConnectionIsReportedUntilItRecovers() async throws {
+    let (room, log) = (TestRoom.current, Log())
+    let meeting = try await meeting(in: room, log)
+    try await room.join("Bea")
+    await room.until("Bea has a tile") { log.has("tile of bea") }
+    try room.setNetwork("loss=40%,delay=200ms", of: "Ana")
+    await room.until("the connection is poor", within: .seconds(60)) { log.lines.last == "poor" }
+    try room.setNetwork("", of: "Ana")
+    await room.until("the connection is good", within: .seconds(60)) { log.lines.last == "good" }
+    #expect(log.lines.count { $0 == "poor" } == 1)
+    withExtendedLifetime(meeting) {}
   }
 
   @Test(.room(as: "Ana", media: .stamps)) func attendeeWhoseConnectionIsLostHasDropped() async throws {
