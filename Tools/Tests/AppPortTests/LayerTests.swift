@@ -694,8 +694,8 @@ import Testing
     #expect(layer.warnings == [])
     #expect(
       layer.helpers.map(\.fileName) == [
-        "AzureCall.swift", "AzureStreams.swift", "AzureObservers.swift", "AzureMedia.swift", "AzureFeed.swift",
-        "AzureMessages.swift",
+        "AzureCall.swift", "AzureStreams.swift", "AzureObservers.swift", "AzureDiagnostics.swift", "AzureMedia.swift",
+        "AzureViews.swift", "AzureFeed.swift", "AzureMessages.swift",
       ])
     for helper in layer.helpers {
       #expect(helper.source.split(separator: "\n", omittingEmptySubsequences: false).count <= 121, "\(helper.fileName)")
