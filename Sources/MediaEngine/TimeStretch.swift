@@ -48,7 +48,7 @@ struct TimeStretch {
   /// The lag with the highest normalised correlation between the first `lag` samples and the next; any, in near silence.
   ///
   /// Every fourth sample is compared, at every second lag. Sums of squares are taken once for all lags. Pointers and plain loops: a
-  /// machine that does not keep up shortens all that it plays, and a debug build's iterators would cost it more time than decoding.
+  /// machine that does not keep up shortens all its sound, and in a debug build iterators would take more time than the decoder.
   private mutating func bestLag(_ pcm: [Int16], _ length: Int) -> Int? {
     guard length >= 2 * Self.lags.upperBound else { return nil }
     return samples.withUnsafeMutableBufferPointer { samples in

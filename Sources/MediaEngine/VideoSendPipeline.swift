@@ -4,7 +4,7 @@ import KoineCodecs
 /// From a camera to encoded frames.
 ///
 /// The source delivers on a lane of its own, the encoder works on another. Between them stands one frame: a newer one
-/// takes the place of one that the encoder has not got to. The last frame is kept: a receiver who can show nothing gets a
+/// takes the place of one that the encoder has not got to. The last frame is kept: a joining receiver gets a
 /// key frame of it at once, because the next frame may be long in coming (33 ms from a camera, seconds from a still
 /// screen). `@unchecked Sendable`: `shared` is a lock, `layers` and `lastRepetition` are touched on the encoder's lane only.
 package final class VideoSendPipeline: @unchecked Sendable {
@@ -53,7 +53,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
   private let shared: Lock<Shared>
   private var layers: [Layer]
   private var lastRepetition: Tick?
-  /// Between two repetitions of a frame: whoever asks more often waits for the camera.
+  /// Between two repetitions of a frame, at least. A request in between waits for the next frame of the camera.
   private static let repetitionInterval = Duration.milliseconds(30)
   /// Between the capture times of two pictures of a layer, at least.
   private static let shortestFrame = Duration.milliseconds(1)
@@ -107,7 +107,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
   package func setMuted(_ muted: Bool) {
     shared.withLock { shared in
       shared.isMuted = muted
-      if muted { shared.last = nil }  // what was seen before is not shown again after the pause
+      if muted { shared.last = nil }  // a frame from before the pause is not sent after it
       if !muted { for layer in shared.keysWanted.indices { shared.keysWanted[layer] = true } }
     }
   }
@@ -119,8 +119,8 @@ package final class VideoSendPipeline: @unchecked Sendable {
     }
   }
 
-  /// Sends a key frame of the layer as soon as possible, for a receiver who can show nothing without one: where no frame waits
-  /// for the encoder, the last one is encoded once more, at most every 30 ms.
+  /// Sends a key frame of the layer as soon as possible: if no frame waits for the encoder, the last frame is encoded once
+  /// more, at most every 30 ms.
   package func sendKeyFrame(layer: Int) {
     let repeats = shared.withLock { shared in
       guard shared.keysWanted.indices.contains(layer) else { return false }

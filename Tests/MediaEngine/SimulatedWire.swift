@@ -34,7 +34,7 @@ final class SimulatedWire: FrameOutput, Sendable {
   var frames: Int { state.withLock { $0.frames } }
   var bytes: Int { state.withLock { $0.bytes } }
   var keys: Int { state.withLock { $0.keys } }
-  /// What was sent, in order.
+  /// The sent frames, in order.
   var log: [(captured: Tick, isKey: Bool)] { state.withLock { $0.log } }
 
   func send(_ frame: EncodedFrame) {

@@ -24,7 +24,7 @@ final class AzureOfMeetingLayer: CallLayer {
     context.watch(screen, "CallViewController")
   }
 
-  /// What the app's own server answers with the vendor of the new style: a user access token in the place of the join token, and a room.
+  /// The answer of the app's own server with the vendor of the new style: a user access token in the place of the join token, and a room.
   static func answer(of room: TestRoom, for name: String) throws -> String {
     let credential = try room.credential(.callAgent, for: name)
     let meeting: [String: Any] = [

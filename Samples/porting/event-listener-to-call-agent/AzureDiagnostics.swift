@@ -1,4 +1,4 @@
-// Who speaks, and what becomes of the connection (`koine port --to call-agent`): the same file for every app.
+// The active speaker and the connection (`koine port --to call-agent`): the same file for every app.
 import AzureCommunicationCalling
 
 extension AzureCall: DominantSpeakersCallFeatureDelegate {

@@ -1,4 +1,4 @@
-// Views of videos, and what is received (`koine port --to call-agent`): the same file for every app.
+// Views of videos, and received streams (`koine port --to call-agent`): the same file for every app.
 import AzureCommunicationCalling
 import UIKit
 

@@ -34,9 +34,12 @@ struct KeyFrameRequester {
   /// - Parameter isLossy: the path may lose the request.
   mutating func requested(at now: Tick, isLossy: Bool) {
     requests += 1
-    if let due = echo, now >= due { return echo = nil }
+    let isCopy = echo.map { now >= $0 } ?? false
+    if isCopy { echo = nil }
+    // A copy that leaves very late is the next request, too: no deadline stays in the past.
+    if isCopy, let lastRequest, now - lastRequest < Self.interval { return }
     lastRequest = now
-    if isLossy { echo = now + Self.echoPause }
+    if isLossy, !isCopy { echo = now + Self.echoPause }
     if !repeats { isWanted = false }
   }
 }

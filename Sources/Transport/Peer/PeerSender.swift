@@ -348,7 +348,7 @@ final class PeerSender {
     }
   }
 
-  /// A request so soon after another one is its copy (`KeyFrameRequester`): whoever sent it cannot have seen the answer.
+  /// A request so soon after another one is its copy (`KeyFrameRequester`): no answer can have arrived in between.
   private static let requestCopyTime = Duration.milliseconds(50)
 
   func keyFrameRequested(_ source: UInt32, at now: Tick) {

@@ -352,7 +352,7 @@ enum AzureCallHelper {
     """#
 
   private static let diagnostics = #"""
-    // Who speaks, and what becomes of the connection (`koine port --to call-agent`): the same file for every app.
+    // The active speaker and the connection (`koine port --to call-agent`): the same file for every app.
     import AzureCommunicationCalling
 
     extension AzureCall: DominantSpeakersCallFeatureDelegate {
@@ -467,7 +467,7 @@ enum AzureCallHelper {
     """#
 
   private static let views = #"""
-    // Views of videos, and what is received (`koine port --to call-agent`): the same file for every app.
+    // Views of videos, and received streams (`koine port --to call-agent`): the same file for every app.
     import AzureCommunicationCalling
     import UIKit
 

@@ -1,4 +1,4 @@
-/// What layers read from the meeting session style need in the call agent style, in addition to `MeetingSourceHelper`.
+/// The file that layers read from the meeting session style need in the call agent style, in addition to `MeetingSourceHelper`.
 enum AzureMeetingHelper {
   static let media = LayerHelper(fileName: "AzureMeetingMedia.swift", typeNames: [], source: source)
 
