@@ -30,23 +30,26 @@ private final class AioRTC {
     try input.fileHandleForWriting.write(contentsOf: JSONEncoder().encode(message) + Data("\n".utf8))
   }
 
-  /// The next line. Waits for it, on this thread.
-  func receive() throws -> [String: Any] {
+  /// The next line.
+  func receive() async throws -> [String: Any] {
     while true {
       if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
         let line = unread[..<end]
         unread = Data(unread[unread.index(after: end)...])
         return try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
       }
-      let more = output.fileHandleForReading.availableData
+      // On a thread that may wait: other tests need those of Swift's concurrency.
+      let more = await withCheckedContinuation { [handle = output.fileHandleForReading] done in
+        DispatchQueue.global().async { done.resume(returning: handle.availableData) }
+      }
       try #require(!more.isEmpty, "aiortc has ended")
       unread.append(more)
     }
   }
 
   /// Waits until this many echoed frames have been decoded.
-  func waitUntilDecoded(_ count: Int) throws {
-    while try (receive()["decoded"] as? Int ?? 0) < count {}
+  func waitUntilDecoded(_ count: Int) async throws {
+    while try await (receive()["decoded"] as? Int ?? 0) < count {}
   }
 }
 
@@ -78,7 +81,7 @@ private final class AioRTC {
   func aiortcOffererReceivesItsEchoedVideo(_ configuration: PeerMedia.Configuration) async throws {
     let loop = PeerLoop()
     let aiortc = try AioRTC("offer")
-    let offer = try aiortc.receive().compactMapValues { $0 as? String }
+    let offer = try await aiortc.receive().compactMapValues { $0 as? String }
     let connection = connect(loop, configuration)
     let tracks = [try #require(offer["camera"]): camera, try #require(offer["echo"]): echo]
     let answer = try await withCheckedThrowingContinuation { continuation in
@@ -88,7 +91,7 @@ private final class AioRTC {
       }
     }
     try aiortc.send(["sdp": answer])
-    try aiortc.waitUntilDecoded(10)
+    try await aiortc.waitUntilDecoded(10)
     connection.close()
   }
 
@@ -104,11 +107,11 @@ private final class AioRTC {
     }
     let mids = Dictionary(uniqueKeysWithValues: offer.tracks.map { ($0.value, $0.key) })
     try aiortc.send(["sdp": offer.sdp, "camera": try #require(mids[camera]), "echo": try #require(mids[echo])])
-    let answer = try #require(try aiortc.receive()["sdp"] as? String)
+    let answer = try #require(try await aiortc.receive()["sdp"] as? String)
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       connection.perform { media, now in continuation.resume(with: Result { try media.setAnswer(answer, at: now) }) }
     }
-    try aiortc.waitUntilDecoded(10)
+    try await aiortc.waitUntilDecoded(10)
     connection.close()
   }
 }

@@ -62,7 +62,7 @@ private final class HeldAPI: APIService {
 
   /// What curl prints of an answer: the head, an empty line, the body.
   private static func curl(_ port: Int, _ path: String, _ options: String...) async throws -> String {
-    try await Command(["curl", "-sSi", "--max-time", "20"] + options + ["http://127.0.0.1:\(port)\(path)"]).run()
+    try await Command(["curl", "-sSi", "--max-time", "60"] + options + ["http://127.0.0.1:\(port)\(path)"]).run()
   }
 
   @Test func apiGetsTheRequestAsTheClientSentIt() async throws {
@@ -114,13 +114,13 @@ private final class HeldAPI: APIService {
     let body = String(repeating: "a", count: APILimits.body)
     for coding in [[], ["-H", "Transfer-Encoding: chunked"]] {
       let answer = try await Command(
-        ["curl", "-sSi", "--max-time", "20", "--expect100-timeout", "15", "-H", "Expect: 100-continue"] + coding
+        ["curl", "-sSi", "--max-time", "60", "--expect100-timeout", "15", "-H", "Expect: 100-continue"] + coding
           + ["--data", body, "http://127.0.0.1:\(server.port)/echo"]
       ).run()
       #expect(answer.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"))
       #expect(answer.hasSuffix("\r\n\r\n" + body))
       let refused = try await Command(
-        ["curl", "-sSi", "--max-time", "20", "--expect100-timeout", "15", "-H", "Expect: 100-continue"] + coding
+        ["curl", "-sSi", "--max-time", "60", "--expect100-timeout", "15", "-H", "Expect: 100-continue"] + coding
           + ["--data", body + "a", "http://127.0.0.1:\(server.port)/echo"]
       ).run()
       #expect(refused.contains("HTTP/1.1 413 ") && refused.contains("\r\nConnection: close\r\n"))
@@ -136,7 +136,7 @@ private final class HeldAPI: APIService {
     let script = """
       import http.client, socket, urllib.error, urllib.request
       PORT, LIMIT = \(server.port), \(APILimits.body)
-      line = http.client.HTTPConnection("127.0.0.1", PORT, timeout=20)
+      line = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
       line.connect()
       number = line.sock.getsockname()
       for size in (0, 1, LIMIT - 1, LIMIT):
@@ -147,7 +147,7 @@ private final class HeldAPI: APIService {
               assert line.sock.getsockname() == number, "a new connection"
       # The answer arrives although the client sends far more than the server reads.
       for body in (b"x" * (LIMIT + 1), b"x" * (LIMIT * 20), iter([b"x" * LIMIT, b"x"])):
-          line = http.client.HTTPConnection("127.0.0.1", PORT, timeout=20)
+          line = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
           try:
               line.request("POST", "/echo", body)
           except (BrokenPipeError, ConnectionResetError):

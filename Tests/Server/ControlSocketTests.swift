@@ -27,7 +27,7 @@ private struct ControlledRooms {
     configure(&configuration)
     server = try await Server.start(configuration)
     address = try #require(ServerAddress("ws://127.0.0.1:\(server.port)"))
-    client = ControlClient(path: path)
+    client = ControlClient(path: path, patience: 60)
   }
 
   func session(_ name: String) -> Session {

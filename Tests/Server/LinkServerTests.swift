@@ -26,7 +26,7 @@ import Testing
     _ port: Int, _ body: String, secret: String, method: String = "POST"
   ) async throws -> String {
     try await Command([
-      "curl", "-sS", "--request", method, "--max-time", "20", "--aws-sigv4", "aws:amz:local:koine", "--user",
+      "curl", "-sS", "--request", method, "--max-time", "60", "--aws-sigv4", "aws:amz:local:koine", "--user",
       "KOINEEXAMPLE:\(secret)",
       "-H", "Content-Type: application/json", "--data", body, "http://127.0.0.1:\(port)/koine/v1/links",
     ]).run()
@@ -36,7 +36,8 @@ import Testing
   private static func send(_ command: RoomCommand, at path: String) async throws -> RoomReply {
     try await withCheckedThrowingContinuation { done in
       DispatchQueue.global().async {
-        done.resume(with: Result { try ControlClient(path: path).send(ControlRequest(command, by: "ana")) })
+        done.resume(
+          with: Result { try ControlClient(path: path, patience: 60).send(ControlRequest(command, by: "ana")) })
       }
     }
   }

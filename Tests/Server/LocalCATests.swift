@@ -222,16 +222,16 @@ import Testing
       else:
           session = requests.Session()
           for size in (0, 3, 65536):
-              answer = session.post(f"https://localhost:{PORT}/echo", b"x" * size, verify=CA, timeout=20)
+              answer = session.post(f"https://localhost:{PORT}/echo", b"x" * size, verify=CA, timeout=60)
               assert (answer.status_code, answer.content) == (200, b"x" * size)
-          assert session.post(f"https://localhost:{PORT}/echo", b"x" * 65537, verify=CA, timeout=20).status_code == 413
+          assert session.post(f"https://localhost:{PORT}/echo", b"x" * 65537, verify=CA, timeout=60).status_code == 413
           print("with requests")
       """
     let output = try await Command("python3", "-c", script).run()
     #expect(output.hasPrefix("with"))
     try server.renewCertificate()
     let again = try await Command(
-      "curl", "-sS", "--max-time", "20", "--cacert", folder.file("ca.pem"), "https://localhost:\(server.port)/healthz"
+      "curl", "-sS", "--max-time", "60", "--cacert", folder.file("ca.pem"), "https://localhost:\(server.port)/healthz"
     ).run()
     #expect(again == "ok\n")
     await server.stop()

@@ -19,7 +19,7 @@ import Testing
     let server = try await Server.start(Self.configuration(identity))
     for (scheme, isEncrypted) in [("http", "false"), ("https", "true")] {
       let answer = try await Command(
-        "curl", "-sSi", "--max-time", "20", "--cacert", identity.files.certificate, "--data", "abc",
+        "curl", "-sSi", "--max-time", "60", "--cacert", identity.files.certificate, "--data", "abc",
         "\(scheme)://127.0.0.1:\(server.port)/echo"
       ).run()
       #expect(answer.contains("\r\nX-TLS: \(isEncrypted)\r\n"))
@@ -130,7 +130,7 @@ import Testing
       let server = try await Server.start(configuration)
       let origin = "\(address):\(server.port)"
       func curl(_ options: String...) async throws -> String {
-        try await Command(["curl", "-sSi", "--max-time", "20"] + options).run()
+        try await Command(["curl", "-sSi", "--max-time", "60"] + options).run()
       }
       let page = try await curl("http://\(origin)/healthz")
       let post = try await curl("--data", "abc", "http://\(origin)/echo")
