@@ -25,7 +25,7 @@ final class RoomMeeting: RoomCall, @unchecked Sendable {
     }
   }
   func start() throws(Failure) {
-    guard session?.world.machine.permission(.microphone) == .granted else { throw Failure(.microphoneDenied, "") }
+    if let session, session.world.machine.permission(.microphone) != .granted { throw Failure(.microphoneDenied, "") }
     begin = session?.world.backend.scheduler.now
     join()
   }

@@ -20,9 +20,10 @@ enum KoineHelper {
     /// A session with the streams of the user's devices and the messages of the room.
     class RoomCall: @unchecked Sendable {  // used on the main queue only, where the session's events arrive
       /// Nil if `KOINE_BACKEND` is no address: then joining is refused.
-      let session: Session?
+      var session: Session? { try? opened.get() }
       var handler: ((SessionEvent, RoomCall) -> Void)?
       private(set) var hasEntered = false
+      private let opened: Result<Session, any Error>
       private var wanted: Set<Track.Kind>, streams: [Track.Kind: LocalStream] = [:], messages: [ReceivedMessage] = []
 
       init(
@@ -30,16 +31,17 @@ enum KoineHelper {
         isCameraOn: Bool = true, reconnectTimeout: Duration = .seconds(60), in world: World? = nil
       ) {
         let known = participantID.isEmpty ? nil : participantID
-        let world = world ?? (try? Backends.world(room: room, participant: known))
-        let id = known ?? world?.participantID ?? UUID().uuidString.lowercased()
+        let found = Result { try world ?? Backends.world(room: room, participant: known) }
+        let id = known ?? (try? found.get())?.participantID ?? UUID().uuidString.lowercased()
         var request = JoinRequest(room: room, credential: credential, participantID: id, name: name)
         request.reconnectTimeout = reconnectTimeout
-        session = world.map { Session(request, in: $0) }
+        opened = found.map { Session(request, in: $0) }
         wanted = Set((isMicrophoneOn ? [Track.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
       }
 
       func join(side: Machine.Attachment = .front) {
-        guard let session else { return receive(.stateChanged(.ended(.refused(Failure(.unreachable, "no backend"))))) }
+        if case .failure(let error) = opened { receive(.stateChanged(.ended(.refused(Failure(.unreachable, "\(error)"))))) }
+        guard let session else { return }
         session.observe { [weak self] event in self?.receive(event) }
         chooseCamera(at: side)
         for kind in [Track.Kind.microphone, .camera] where wanted.contains(kind) { start(kind, in: session) }
@@ -60,9 +62,7 @@ enum KoineHelper {
       func send(text: String, topic: String, isPersistent: Bool = false) {
         var message = DataMessage(topic: topic, payload: Array(text.utf8), isPersistent: isPersistent)
         message.returnsToSender = true
-        do throws(Failure) { try session?.send(message) } catch {
-          session?.world.delivery.deliver { [weak self] in self?.receive(.failed(error)) }
-        }
+        do throws(Failure) { try session?.send(message) } catch { report(.failed(error)) }
       }
       func messages(topic: String) -> [ReceivedMessage] { messages.filter { $0.topic == topic } }
       /// Turns a stream of the user's on or off. A microphone stays, muted; other streams come and go.
@@ -86,10 +86,10 @@ enum KoineHelper {
             }
         } catch {
           let track = Track(id: Track.ID(participant: session.localParticipant.id, track: kind.rawValue), kind: kind)
-          let event = SessionEvent.publishFailed(track, error as? Failure ?? Failure(.device, "\(error)"))
-          world.delivery.deliver { [weak self] in self?.receive(event) }
+          report(.publishFailed(track, error as? Failure ?? Failure(.device, "\(error)")))
         }
       }
+      private func report(_ event: SessionEvent) { session?.world.delivery.deliver { [weak self] in self?.receive(event) } }
       func switchCamera() {
         chooseCamera(at: session?.world.machine.current(.camera)?.attachment == .front ? .back : .front)
       }

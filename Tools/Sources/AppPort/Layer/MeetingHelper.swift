@@ -32,7 +32,7 @@ enum MeetingHelper {
         }
       }
       func start() throws(Failure) {
-        guard session?.world.machine.permission(.microphone) == .granted else { throw Failure(.microphoneDenied, "") }
+        if let session, session.world.machine.permission(.microphone) != .granted { throw Failure(.microphoneDenied, "") }
         begin = session?.world.backend.scheduler.now
         join()
       }
