@@ -50,7 +50,7 @@ struct LayerCommand: ParsableCommand {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The file to write. Without it, the file is printed, and the report goes to the standard error.",
+      "The file to write, with the helper's files beside it. Without it, it is printed, and the report goes to the standard error.",
       valueName: "file"))
   var output: String?
 
@@ -147,7 +147,10 @@ struct LayerCommand: ParsableCommand {
       print(report + (outcome.succeeded ? written : "\nNothing is written."))
     } else {
       print(layer.source)
-      try FileHandle.standardError.write(contentsOf: Data((report + "\n").utf8))
+      let needed = layer.helpers.map(\.fileName).joined(separator: ", ")
+      let missing = "The file needs \(needed) beside it, which --output FILE writes, too."
+      try FileHandle.standardError.write(
+        contentsOf: Data((report + "\n" + (needed.isEmpty ? "" : missing + "\n")).utf8))
     }
     if !outcome.succeeded { throw ExitCode(1) }
   }
