@@ -302,7 +302,7 @@ final class ListenerAgentCallModel: NSObject, ObservableObject {
   }
 
   func didChange(_ stream: ListenerAgent.Stream, of participant: ListenerAgent.Person) {
-    guard call != nil, stream.isSent || stream.isSent else {
+    guard call != nil, stream.isSent else {
       return video.hide(stream.number)
     }
     do {

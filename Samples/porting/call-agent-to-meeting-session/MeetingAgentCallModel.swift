@@ -301,7 +301,7 @@ final class MeetingAgentCallModel: NSObject, ObservableObject {
   }
 
   func didChange(_ stream: MeetingAgent.Stream, of participant: MeetingAgent.Person) {
-    guard call != nil, stream.isSent || stream.isSent else {
+    guard call != nil, stream.isSent else {
       return video.hide(stream.number)
     }
     do {

@@ -301,7 +301,7 @@ final class StageAgentCallModel: NSObject, ObservableObject {
   }
 
   func didChange(_ stream: StageAgent.Stream, of participant: StageAgent.Person) {
-    guard call != nil, stream.isSent || stream.isSent else {
+    guard call != nil, stream.isSent else {
       return video.hide(stream.number)
     }
     do {

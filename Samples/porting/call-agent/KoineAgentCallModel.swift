@@ -301,7 +301,7 @@ final class KoineAgentCallModel: NSObject, ObservableObject {
   }
 
   func didChange(_ stream: RoomTrack, of participant: RoomParticipant) {
-    guard call != nil, stream.isSent || stream.isSent else {
+    guard call != nil, stream.isSent else {
       return video.hide(stream.number)
     }
     do {

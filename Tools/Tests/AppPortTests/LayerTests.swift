@@ -276,6 +276,8 @@ import Testing
         func isVideo(_ stream: MediaStream) -> Bool { stream.track is RTCVideoTrack }
         func isSame(_ one: RTCVideoTrack, _ other: RTCVideoTrack) -> Bool { one === other }
         func isOver(_ state: MeetingState) -> Bool { state == .CLOSED }
+        func isTwice(_ state: MeetingState) -> Bool { state == .CLOSED || state == .CLOSED }
+        func isMixed(_ state: MeetingState) -> Bool { state == .CLOSED || state == .CLOSED && state == .CONNECTED }
         func goesOn(_ state: MeetingState) -> Bool { state != .CLOSED && state == .CONNECTED }
         func isShare(_ kind: MediaType) -> Bool { kind == .state(value: .video) || kind == .share }
       }
@@ -285,6 +287,8 @@ import Testing
     #expect(source.contains("-> Bool { stream.video != nil }"))
     #expect(source.contains("{ one == other }"))
     #expect(source.contains("(_ state: SessionState) -> Bool { state.isEnded }"))
+    #expect(source.contains("isTwice(_ state: SessionState) -> Bool { state.isEnded }"))
+    #expect(source.contains("{ state.isEnded || state.isEnded && state == .connected }"))
     #expect(source.contains("{ !state.isEnded && state == .connected }"))
     #expect(source.contains("{ kind == .camera || kind == .screen }"))
     #expect(source.contains("var state = SessionState.connected"))

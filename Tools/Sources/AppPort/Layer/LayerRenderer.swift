@@ -1,5 +1,6 @@
 import CallModel
 import CompilerFacts
+import Foundation
 import KoinePorting
 import SwiftSyntax
 
@@ -283,12 +284,21 @@ final class LayerRenderer {
   private func text(of sequence: SequenceExprSyntax) throws(Unportable) -> String {
     let elements = Array(sequence.elements)
     var (text, index) = ("", 0)
+    // The last comparison that was replaced, the text up to its end, and the place behind it.
+    var last: (comparison: String, text: String, end: Int)?
     while index < elements.count {
       if index + 2 < elements.count,
         let replaced = try comparison(elements[index], elements[index + 1], elements[index + 2])
       {
-        text += replaced
+        let comparison = replaced.trimmingCharacters(in: .whitespacesAndNewlines)
+        // Two values of the old style can be one of the new style's: `state == .available || state == .started`.
+        if let last, last.comparison == comparison, last.end + 1 == index, Self.hasOneLogicalOperator(elements) {
+          text = last.text
+        } else {
+          text += replaced
+        }
         index += 3
+        last = (comparison, text, index)
       } else if let sign = elements[index].as(BinaryOperatorExprSyntax.self), index > 0, index + 1 < elements.count,
         let other = context.writer.equality(sign.operator.text),
         let type = type(of: elements[index - 1]) ?? type(of: elements[index + 1]), context.isVendor(type),
@@ -302,6 +312,12 @@ final class LayerRenderer {
       }
     }
     return text
+  }
+
+  /// Whether a sequence has `||` only, or `&&` only, so that its parts can be put together in any order.
+  private static func hasOneLogicalOperator(_ elements: [ExprSyntax]) -> Bool {
+    let signs = elements.compactMap { $0.as(BinaryOperatorExprSyntax.self)?.operator.text }
+    return Set(signs.filter(["||", "&&"].contains)).count == 1
   }
 
   private func comparison(
