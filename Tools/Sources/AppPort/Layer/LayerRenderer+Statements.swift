@@ -1,0 +1,152 @@
+import CallModel
+import CompilerFacts
+import KoinePorting
+import SwiftSyntax
+
+// Statements: what goes along with a value that is missing, and what sets it up.
+
+extension LayerRenderer {
+  func text(of items: CodeBlockItemListSyntax) throws(Unportable) -> String {
+    // What is missing from a closure of one statement changes its type: then the statement around it is the unit.
+    guard let owner = items.parent, !owner.is(ClosureExprSyntax.self) || items.count > 1,
+      !owner.is(SourceFileSyntax.self)
+    else { return try children(Syntax(items)) }
+    var text = ""
+    var hasCode = false
+    let outer = locals.count
+    defer { locals.removeLast(locals.count - outer) }
+    for item in items {
+      if isOnlyForDropped(item, in: owner) {
+        text += Self.comment(item, "koine port: only what has no counterpart needs it")
+        markAll(in: item, .dropped)
+        continue
+      }
+      let local = Self.local(item)
+      do {
+        text += try children(Syntax(item))
+        hasCode = true
+        if let local { locals.append((local, nil)) }
+      } catch {
+        // What uses the variable is a comment, too, and not all of the function.
+        if let local { locals.append((local, error)) }
+        guard local != nil || Self.isAlone(item, in: items) else { throw error }
+        text += comment(item, error)
+      }
+    }
+    guard !hasCode, owner.is(SwitchCaseSyntax.self), let last = items.last else { return text }
+    // A case without statements is none.
+    let margin = Self.margin(of: last)
+    return text + (last.leadingTrivia.description.contains("\n") ? "\n\(margin)break" : "  break")
+  }
+
+  /// The local variable that a statement declares.
+  private static func local(_ item: CodeBlockItemSyntax) -> String? {
+    guard let variable = item.item.as(VariableDeclSyntax.self), variable.bindings.count == 1 else { return nil }
+    return variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+  }
+
+  /// Why an expression cannot be written that names a local variable whose declaration is a comment.
+  func useOfMissingLocal(_ node: Syntax) -> Unportable? {
+    guard !locals.isEmpty else { return nil }
+    let token: TokenSyntax
+    if let name = node.as(DeclReferenceExprSyntax.self),
+      node.parent?.as(MemberAccessExprSyntax.self)?.declName.id != name.id,
+      node.parent?.is(KeyPathPropertyComponentSyntax.self) != true
+    {
+      token = name.baseName
+    } else if let binding = node.as(OptionalBindingConditionSyntax.self), binding.initializer == nil,
+      let name = binding.pattern.as(IdentifierPatternSyntax.self)
+    {
+      token = name.identifier
+    } else if let capture = node.as(ClosureCaptureSyntax.self), capture.initializer == nil {
+      token = capture.name
+    } else {
+      return nil
+    }
+    guard let error = locals.last(where: { $0.name == token.text })?.error else { return nil }
+    switch error {
+    case .unknown: return error
+    // What sets up the variable goes with it. What gets it has an effect of its own.
+    case .lost, .leftOut: return isSetUp(node) ? error : .unknown("'\(token.text)', which has no counterpart")
+    }
+  }
+
+  /// Whether a statement assigns to a member of a variable, or calls a function of it.
+  private func isSetUp(_ name: Syntax) -> Bool {
+    var node = name
+    while let parent = node.parent {
+      if let member = parent.as(MemberAccessExprSyntax.self) {
+        guard member.base?.id == node.id else { return false }
+      } else if let call = parent.as(FunctionCallExprSyntax.self) {
+        guard call.calledExpression.id == node.id else { return false }
+      } else if let list = parent.as(ExprListSyntax.self) {
+        guard list.first?.id == node.id, list.dropFirst().first?.is(AssignmentExprSyntax.self) == true else {
+          return false
+        }
+      } else if parent.is(CodeBlockItemSyntax.self) {
+        return true
+      } else if !parent.is(TryExprSyntax.self), !parent.is(AwaitExprSyntax.self), !parent.is(SequenceExprSyntax.self),
+        !parent.is(OptionalChainingExprSyntax.self), !parent.is(ForceUnwrapExprSyntax.self)
+      {
+        return false
+      }
+      node = parent
+    }
+    return false
+  }
+
+  /// Whether a statement makes a constant that is used only in expressions without counterpart.
+  private func isOnlyForDropped(_ item: CodeBlockItemSyntax, in owner: Syntax) -> Bool {
+    guard !dropped.isEmpty, let variable = item.item.as(VariableDeclSyntax.self), variable.bindings.count == 1,
+      let name = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+    else { return false }
+    let uses = owner.tokens(viewMode: .sourceAccurate).filter {
+      $0.text == name && $0.parent?.is(DeclReferenceExprSyntax.self) == true
+    }
+    return !uses.isEmpty && uses.allSatisfy { isDropped(Syntax($0)) }
+  }
+
+  private func isDropped(_ node: Syntax) -> Bool {
+    var next: Syntax? = node
+    while let current = next, !current.is(CodeBlockItemSyntax.self) {
+      if current.is(ExprSyntax.self), let first = current.firstToken(viewMode: .sourceAccurate),
+        current.parent?.is(LabeledExprSyntax.self) == true, dropped.contains(source.location(of: first))
+      {
+        return true
+      }
+      next = current.parent
+    }
+    return false
+  }
+
+  /// Whether the code around the statement compiles without it.
+  private static func isAlone(_ item: CodeBlockItemSyntax, in items: CodeBlockItemListSyntax) -> Bool {
+    if item.item.is(DeclSyntax.self) || item.item.is(GuardStmtSyntax.self) || item.item.is(ReturnStmtSyntax.self) {
+      return item.item.as(GuardStmtSyntax.self).map { !bindsNames($0) } ?? false
+    }
+    guard item.tokens(viewMode: .sourceAccurate).allSatisfy({ $0.tokenKind != .keyword(.return) }) else { return false }
+    var (node, block) = (items.parent, items)
+    while let current = node {
+      if let function = current.as(FunctionDeclSyntax.self) {
+        return function.signature.returnClause == nil || block.count > 1
+      }
+      if current.is(AccessorDeclSyntax.self) || current.is(AccessorBlockSyntax.self) { return block.count > 1 }
+      if current.is(InitializerDeclSyntax.self) || current.is(ClosureExprSyntax.self) { return block.count > 1 }
+      if current.is(SwitchExprSyntax.self) || current.is(IfExprSyntax.self), isValue(current) { return false }
+      if let list = current.as(CodeBlockItemListSyntax.self) { block = list }
+      node = current.parent
+    }
+    return true
+  }
+
+  /// Whether an `if` or `switch` gives a value to the code around it.
+  private static func isValue(_ expression: Syntax) -> Bool {
+    guard let parent = expression.parent else { return false }
+    if parent.is(IfExprSyntax.self) { return isValue(parent) }
+    return !parent.is(ExpressionStmtSyntax.self) && !parent.is(CodeBlockItemSyntax.self)
+  }
+
+  private static func bindsNames(_ statement: GuardStmtSyntax) -> Bool {
+    statement.conditions.contains { $0.condition.is(OptionalBindingConditionSyntax.self) }
+  }
+}
