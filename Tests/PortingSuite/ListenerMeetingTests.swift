@@ -39,14 +39,20 @@ import WebRTC
     func has(_ line: String) -> Bool { lines.contains(line) }
   }
 
-  private func meeting(in room: TestRoom, _ log: Log) async throws -> ListenerMeeting {
+  private func meeting(
+    in room: TestRoom, _ log: Log, topics: [String] = [], also: @escaping (ListenerMeeting.Event) -> Void = { _ in }
+  ) async throws -> ListenerMeeting {
     let credential = try room.credential(.eventListener, for: "Ana")
     let request = ListenerMeeting.Request(
       room: credential.meetingID, credential: credential.token, participantID: credential.participantID, name: "Ana")
     let meeting = try ListenerMeeting.$after.withValue(room.waiting(for: "Ana")) {
       room.enter(as: "Ana") { ListenerMeeting(request) }
     }
-    meeting.observer = { log.add($0) }
+    meeting.observer = {
+      log.add($0)
+      also($0)
+    }
+    topics.forEach(meeting.observe)
     try room.enter(as: "Ana") { try meeting.start() }
     await room.until("Ana is in the meeting") { log.has("joined ana") }
     return meeting
@@ -154,6 +160,23 @@ import WebRTC
     try bea.send("unheard", topic: "chat")
     await room.run(for: .seconds(1))
     #expect(!log.has("Bea: unheard"))
+  }
+
+  @Test(.room(as: "Ana", media: .stamps)) func keptMessagesAreReportedOnceAndBeforeLaterOnes() async throws {
+    let (room, log) = (TestRoom.current, Log())
+    let bea = try await room.join("Bea")
+    for text in ["kept", "kept", "also kept"] { try bea.send(text, topic: "chat", lifetime: .seconds(60)) }
+    await room.run(for: .seconds(1))
+    var times: [Int64] = []
+    let meeting = try await meeting(in: room, log, topics: ["chat"]) { event in
+      if case .message(let message) = event { times.append(message.timestampMs) }
+    }
+    try bea.send("later", topic: "chat")
+    await room.until("Ana has the last message") { log.has("Bea: later") }
+    await room.run(for: .seconds(6))
+    #expect(log.lines.filter { $0.hasPrefix("Bea: ") } == ["kept", "kept", "also kept", "later"].map { "Bea: \($0)" })
+    #expect(Set(times).count == 4, "equal texts are two messages")
+    meeting.leave()
   }
 
   @Test(.room(as: "Ana", media: .stamps)) func firstChoiceOfVideosEndsTheOthers() async throws {

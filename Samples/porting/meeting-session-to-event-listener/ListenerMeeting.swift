@@ -22,6 +22,8 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
   weak var screen: Screen?
   private var sounds: [String: (isMuted: Bool, isKnown: Bool)] = [:], known: Set<String> = []
   var topics: Set<String> = []
+  /// The messages that are reported, and how often those that the room has kept are still looked for.
+  var told: Set<String> = [], looks = 0
   private(set) var hasBegun = false, hasEntered = false
   private let after = ListenerMeeting.after
 
@@ -52,12 +54,15 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
       self.report(.speakersChanged(speaker.map { [Attendee($0)] } ?? []))
     case .pathChanged(let isPoor): self.report(.pathChanged(isPoor))
     case .failed(let failure): if failure.kind == .screen, !call.isOver { screen?.fail() }
-    case .messageReceived(let message): receive(message)
+    case .messageReceived(let message):
+      readMessages()
+      receive(message)
     default: break
     }
   }
   private func enter() {
     report(.joined(isAgain: hasEntered))
+    looks = 25
     guard !hasEntered else { return }
     hasEntered = true
     topics.sorted().forEach(begin)
@@ -80,6 +85,7 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
     after(0.2) { [weak self] in
       guard let self, !call.isOver else { return }
       for person in [call.localParticipant] + call.participants.values { setMuted(nil, person) }
+      readMessages()
       waitToLook()
     }
   }

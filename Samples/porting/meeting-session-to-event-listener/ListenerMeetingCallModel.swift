@@ -423,7 +423,7 @@ final class ListenerMeetingTileView: UIView {
 
   override init(frame: CGRect) {
     super.init(frame: frame)
-    videoView.contentMode = .scaleAspectFit
+    videoView.videoContentMode = .scaleAspectFit
     titleLabel.textColor = .white
     addSubview(videoView)
     addSubview(titleLabel)

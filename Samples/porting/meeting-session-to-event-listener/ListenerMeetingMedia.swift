@@ -69,8 +69,10 @@ extension ListenerMeeting {
 }
 
 extension PubSubMessage {
-  /// When the message was sent, in milliseconds since 1970.
+  /// When the message was sent, in milliseconds since 1970. The SDK has whole seconds; the rest is made of the message's id, so that
+  /// equal texts of one second are two messages.
   var timestampMs: Int64 {
-    Int64((ISO8601DateFormatter().date(from: timestamp) ?? Date()).timeIntervalSince1970 * 1_000)
+    let seconds = (ISO8601DateFormatter().date(from: timestamp) ?? Date()).timeIntervalSince1970
+    return Int64(seconds) * 1_000 + id.utf8.reduce(0) { ($0 * 31 + Int64($1)) % 1_000 }
   }
 }

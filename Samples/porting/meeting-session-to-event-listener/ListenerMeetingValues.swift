@@ -31,7 +31,14 @@ extension ListenerMeeting {
     call.observe(topic: topic)
     call.messages(topic: topic).forEach(receive)
   }
+  /// Those that the room has kept come after the entry, and no callback reports them.
+  func readMessages() {
+    guard looks > 0 else { return }
+    looks -= 1
+    for topic in topics.sorted() { call.messages(topic: topic).forEach(receive) }
+  }
   func receive(_ message: PubSubMessage) {
+    guard told.insert(message.id).inserted else { return }
     if message.senderId != call.localParticipant.id { report(.message(message)) }
   }
   /// - Parameter lifetime: in ms; above 0, later attendees get the message, too.

@@ -14,6 +14,11 @@ extension LayerRenderer {
       guard let name = context.writer.rawValue(of: type) else { throw .unknown("\(type).rawValue") }
       return try render(Syntax(base)) + member.period.description + token.replaced(by: name)
     }
+    // A property of all views, which the target's view has under a name of its own.
+    if token.text == "contentMode", let base = member.base, let type = type(of: base), context.isVendor(type) {
+      let name = context.writer.name(of: "UIView.contentMode").text
+      return try render(Syntax(base)) + member.period.description + token.replaced(by: name)
+    }
     if case .structure(let symbol)? = reading(at: token), let structure = context.table.structure(of: symbol) {
       let base: String? = if let base = member.base { try trimmed(base) } else { nil }
       guard let text = structure.text(use(at: member, base, [:], [:])) else { throw .unknown(symbol) }

@@ -37,6 +37,8 @@ enum MeetingSourceHelper {
       weak var screen: Screen?
       private var sounds: [String: (isMuted: Bool, isKnown: Bool)] = [:], known: Set<String> = []
       var topics: Set<String> = []  ‹with ReceivedMessage›
+      /// The messages that are reported, and how often those that the room has kept are still looked for.  ‹with ReceivedMessage›
+      var told: Set<String> = [], looks = 0  ‹with ReceivedMessage›
       private(set) var hasBegun = false, hasEntered = false
       private let after = ‹RoomMeeting›.after
 
@@ -67,12 +69,15 @@ enum MeetingSourceHelper {
           self.report(.speakersChanged(speaker.map { [Attendee($0)] } ?? []))
         case .pathChanged(let isPoor): self.report(.pathChanged(isPoor))  ‹with ConnectionQuality›
         case .failed(let failure): if failure.kind == .screen, !call.isOver { screen?.fail() }
-        case .messageReceived(let message): receive(message)  ‹with ReceivedMessage›
+        case .messageReceived(let message):  ‹with ReceivedMessage›
+          readMessages()  ‹with ReceivedMessage›
+          receive(message)  ‹with ReceivedMessage›
         default: break
         }
       }
       private func enter() {
         report(.joined(isAgain: hasEntered))
+        looks = 25  ‹with ReceivedMessage›
         guard !hasEntered else { return }
         hasEntered = true
         topics.sorted().forEach(begin)  ‹with ReceivedMessage›
@@ -95,6 +100,7 @@ enum MeetingSourceHelper {
         after(0.2) { [weak self] in
           guard let self, !call.isOver else { return }
           for person in [call.localParticipant] + call.participants.values { setMuted(nil, person) }
+          readMessages()  ‹with ReceivedMessage›
           waitToLook()
         }
       }
@@ -257,9 +263,16 @@ enum MeetingSourceHelper {
         call.observe(topic: topic)  ‹with ReceivedMessage›
         call.messages(topic: topic).forEach(receive)  ‹with ReceivedMessage›
       }  ‹with ReceivedMessage›
+      /// Those that the room has kept come after the entry, and no callback reports them.  ‹with ReceivedMessage›
+      func readMessages() {  ‹with ReceivedMessage›
+        guard looks > 0 else { return }  ‹with ReceivedMessage›
+        looks -= 1  ‹with ReceivedMessage›
+        for topic in topics.sorted() { call.messages(topic: topic).forEach(receive) }  ‹with ReceivedMessage›
+      }  ‹with ReceivedMessage›
       /// - Throws: always. The SDK carries no messages: the app's own server does.  ‹without ReceivedMessage›
       func send(text: String, topic: String, lifetime: Int32) throws { throw Failure.notConnected }  ‹without ReceivedMessage›
       func receive(_ message: ‹ReceivedMessage›) {  ‹with ReceivedMessage›
+        guard told.insert(message.‹ReceivedMessage.id›).inserted else { return }  ‹with ReceivedMessage›
         if message.‹ReceivedMessage.sender› != call.localParticipant.id { report(.message(message)) }  ‹with ReceivedMessage›
       }  ‹with ReceivedMessage›
       /// - Parameter lifetime: in ms; above 0, later attendees get the message, too.
