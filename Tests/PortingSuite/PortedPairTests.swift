@@ -69,8 +69,8 @@ struct PortedPair: Sendable, CustomTestStringConvertible {
       app: .stageStrategy, target: .callAgent, brief: ["people", "removed"],
       makeLayer: { try AzureOfStageLayer(in: $0) }),
   ]
-  /// Whether the differences in all scenarios are documented. A stage cannot tell what a meeting tells of participants who are gone: that
-  /// would take four more rows than there may be.
+  /// Whether `ExpectedRows` has all differences of all scenarios. A stage does not report participants who are gone as a meeting does:
+  /// its rows would be four more than there may be.
   var isWhole: Bool { name != "meeting-session → stage-strategy" }
   static let whole = playable.filter(\.isWhole)
   /// Those that can be played: an app in the call agent style awaits on queues that a room has to follow.

@@ -3,7 +3,7 @@ import CompilerFacts
 import KoinePorting
 import SwiftSyntax
 
-// Declarations, and what is left of those that cannot be ported.
+// Declarations. One that cannot be ported stays as a comment.
 
 extension LayerRenderer {
   func text(of clause: InheritanceClauseSyntax) throws(Unportable) -> String {

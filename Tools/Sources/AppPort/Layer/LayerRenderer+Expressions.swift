@@ -97,7 +97,7 @@ extension LayerRenderer {
       maxReplacements: 1)
   }
 
-  /// The modifier that makes a reference weak, of a property whose type is a value in the target.
+  /// The modifier `weak` of a property whose type is a value in the target; nil for other properties.
   private func weakValue(_ declaration: VariableDeclSyntax) -> DeclModifierSyntax? {
     guard let modifier = declaration.modifiers.first(where: { ["weak", "unowned"].contains($0.name.text) }),
       let type = declaration.bindings.first?.typeAnnotation?.type

@@ -3,11 +3,11 @@ import CompilerFacts
 import KoinePorting
 import SwiftSyntax
 
-// Statements: what goes along with a value that is missing, and what sets it up.
+// Blocks of statements. Statements that use or set up a missing value are left out with it.
 
 extension LayerRenderer {
   func text(of items: CodeBlockItemListSyntax) throws(Unportable) -> String {
-    // What is missing from a closure of one statement changes its type: then the statement around it is the unit.
+    // Without its only statement a closure has another type: then the statement around the closure is the unit.
     guard let owner = items.parent, !owner.is(ClosureExprSyntax.self) || items.count > 1,
       !owner.is(SourceFileSyntax.self)
     else { return try children(Syntax(items)) }
@@ -45,7 +45,7 @@ extension LayerRenderer {
     return variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
   }
 
-  /// Why an expression cannot be written that names a local variable whose declaration is a comment.
+  /// The error of an expression that names a local variable whose declaration is a comment; nil for other expressions.
   func useOfMissingLocal(_ node: Syntax) -> Unportable? {
     guard !locals.isEmpty else { return nil }
     let token: TokenSyntax

@@ -3,7 +3,7 @@ import CompilerFacts
 import KoinePorting
 import SwiftSyntax
 
-// The patterns of switches: values of the old style that the target has once, or not.
+// Patterns of switches, also where several values of the old style are one value in the target's.
 
 extension LayerRenderer {
   func text(of cases: SwitchCaseListSyntax) throws(Unportable) -> String {
