@@ -110,6 +110,25 @@ import Testing
     #expect(calls.harness.takeCommands().isEmpty)
   }
 
+  @Test(arguments: 0..<50 as Range<UInt64>) func recordingThatIsListedAsStoppedHasItsFile(seed: UInt64) async throws {
+    let store = FaultyRegistry(MemoryRegistry(clock: { APITime(milliseconds: 0) }), seed: seed, failures: 0)
+    let calls = try VideoSDKCalls(store: store)
+    let room = try await calls.makeRoom().roomId
+    await calls.join(room, "ana")
+    await calls.report(room, "", .recorder(.file, status: "started room-1.webm", output: nil))
+    calls.harness.apis.observe(
+      RoomEvent(
+        room: room, epoch: "e", participant: "", .recorder(.file, status: "stopped", output: Self.output)))
+    // A back end asks all the time.
+    while true {
+      let page: VideoSDKCalls.Page<Recording> = try await calls.call("GET", "/v2/recordings")
+      let listed = try #require(page.data.first)
+      let one: Recording = try await calls.call("GET", "/v2/recordings/\(listed.id)")
+      for shown in [listed, one] { #expect((shown.status == "recording-stopped") == (shown.file != nil)) }
+      if listed.status == "recording-stopped" { break }
+    }
+  }
+
   @Test func recordingThatFailsBeforeItBeginsIsNotListed() async throws {
     let room = try await calls.makeRoom().roomId
     await calls.join(room, "ana")

@@ -38,11 +38,22 @@ extension VideoSDKAPI {
       links: links(place.roomID, session: session.id, request))
   }
 
-  func answer(_ recording: VideoSDKRecording, _ request: APIRequest) async -> VideoSDKRecordingAnswer {
+  func answer(
+    _ recording: VideoSDKRecording, _ request: APIRequest
+  ) async throws(VideoSDKError) -> VideoSDKRecordingAnswer {
+    var recording = recording
     var isOn = recording.end == nil
     // A recording that a former process has left without an end is not made any more.
     if isOn, live.withRecording(recording.roomID, { $0?.key }) != recording.key {
       isOn = await context.homes?.isElsewhere(recording.roomID) == true
+      // It may have ended since it was read.
+      if !isOn {
+        let key = recording.key
+        recording =
+          try await stored { () throws(RegistryError) in
+            try await context.registry.read(VideoSDKRecording.self, key)?.value
+          } ?? recording
+      }
     }
     return VideoSDKRecordingAnswer(
       id: recording.id, roomId: recording.roomID, sessionId: recording.sessionID,

@@ -167,11 +167,9 @@ extension VideoSDKAPI {
   }
 
   private func recordingStopped(_ output: RoomService.Output?, _ roomID: String, at now: APITime) async {
-    let ended = live.withRecording(roomID) { live in
-      defer { live = nil }
-      return live
-    }
-    guard let key = ended?.key else { return }
+    // A recording is shown as being made until its file is written down.
+    defer { live.withRecording(roomID) { $0 = nil } }
+    guard let key = live.withRecording(roomID, { $0?.key }) else { return }
     await history.record { () throws(RegistryError) in
       try await context.registry.update(
         VideoSDKRecording.self, key, expiry: { _ in history.expiry(at: now) }, refusing: { $0 }

@@ -44,7 +44,7 @@ extension VideoSDKAPI {
     }
     let (info, shown) = try page(found.sorted { $0.id > $1.id }, request)
     var answers: [VideoSDKRecordingAnswer] = []
-    for recording in shown { answers.append(await answer(recording, request)) }
+    for recording in shown { answers.append(try await answer(recording, request)) }
     return VideoSDKPage(pageInfo: info, data: answers)
   }
 
@@ -53,6 +53,6 @@ extension VideoSDKAPI {
   {
     let all = try await all(VideoSDKRecording.self, prefix: VideoSDKRecording.prefix(apiKey: caller.apiKey))
     guard let recording = all.first(where: { $0.id == id }) else { throw VideoSDKError(404, "Recording not found") }
-    return await answer(recording, request)
+    return try await answer(recording, request)
   }
 }
