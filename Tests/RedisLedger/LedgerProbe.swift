@@ -11,7 +11,8 @@ final class LedgerProbe: Sendable {
     var number: UInt64 = 0
     var events: [LedgerEvent] = []
     var answers: [UInt64: LedgerAnswer] = [:]
-    var waiting: [UInt64: CheckedContinuation<LedgerAnswer, Never>] = [:]
+    /// What waits for the answer to a request.
+    var waiting: [UInt64: @Sendable (LedgerAnswer) -> Void] = [:]
   }
 
   /// What a ledger has written into the log.
@@ -34,7 +35,7 @@ final class LedgerProbe: Sendable {
     let lines = lines
     ledger = RedisLedger(address, node: node, limits: limits, logger: Logger(label: "test") { _ in LineLog(lines) }) {
       event in
-      let continuation: CheckedContinuation<LedgerAnswer, Never>? = state.withLock { state in
+      let waiting: (@Sendable (LedgerAnswer) -> Void)? = state.withLock { state in
         state.events.append(event)
         guard case .answered(let number, let answer) = event else { return nil }
         if state.answers.updateValue(answer, forKey: number) != nil {
@@ -42,7 +43,7 @@ final class LedgerProbe: Sendable {
         }
         return state.waiting.removeValue(forKey: number)
       }
-      if case .answered(_, let answer) = event { continuation?.resume(returning: answer) }
+      if case .answered(_, let answer) = event { waiting?(answer) }
     }
     ledger.start()
   }
@@ -87,14 +88,23 @@ final class LedgerProbe: Sendable {
   }
 
   func ask(_ request: LedgerRequest) async -> LedgerAnswer {
+    await withCheckedContinuation { continuation in send(request) { continuation.resume(returning: $0) } }
+  }
+
+  /// Sends requests of which none is answered before the last one is sent: on the thread that reads the answers.
+  func sendTogether(_ requests: [LedgerRequest]) async -> [UInt64] {
     await withCheckedContinuation { continuation in
-      let number = state.withLock { state in
-        state.number += 1
-        state.waiting[state.number] = continuation
-        return state.number
-      }
-      ledger.send(request, number: number, at: Tick(nanoseconds: 0))
+      send(.nodes) { [self] _ in continuation.resume(returning: requests.map { send($0) }) }
     }
+  }
+
+  private func send(_ request: LedgerRequest, _ completion: @escaping @Sendable (LedgerAnswer) -> Void) {
+    let number = state.withLock { state in
+      state.number += 1
+      state.waiting[state.number] = completion
+      return state.number
+    }
+    ledger.send(request, number: number, at: Tick(nanoseconds: 0))
   }
 
   // MARK: Frequent requests

@@ -64,13 +64,13 @@ import Testing
     _ = await first.ask(.close(room: "milk", term: unknown))
     try server.ask("SCRIPT FLUSH")
     _ = await second.ask(.close(room: "milk", term: unknown))  // makes this script known again
-    let late = first.send(.append(append(room, after: 1)))
-    let closed = first.send(.close(room: "tea", term: room.place.term))
-    let last = first.send(.find(room: "tea"))
-    try await eventually("all are answered") { first.answer(to: last) != nil }
-    #expect(isAway(first.answer(to: late), "flushed"))
-    #expect(first.answer(to: closed) == .done)
-    #expect(first.answer(to: last) == .found(nil, isAlive: false))
+    let sent = await first.sendTogether([
+      .append(append(room, after: 1)), .close(room: "tea", term: room.place.term), .find(room: "tea"),
+    ])
+    try await eventually("all are answered") { first.answer(to: sent[2]) != nil }
+    #expect(isAway(first.answer(to: sent[0]), "flushed"))
+    #expect(first.answer(to: sent[1]) == .done)
+    #expect(first.answer(to: sent[2]) == .found(nil, isAlive: false))
     #expect(first.answered == first.answered.sorted())
     let again = try #require(await first.place("tea", on: n1, nonce: "z"))
     #expect(await first.ask(.append(append(again))) == .appended)
@@ -88,11 +88,10 @@ import Testing
     try server.ask("SCRIPT FLUSH")
     _ = await second.ask(.close(room: "milk", term: unknown))  // makes this script known again
     try server.ask("SET k:room:salt text")
-    let late = first.send(.append(append(room, after: 1)))
-    let failing = first.send(.close(room: "salt", term: unknown))
-    try await eventually("both are answered") { first.answer(to: failing) != nil }
-    #expect(isAway(first.answer(to: late), "flushed"))
-    #expect(isAway(first.answer(to: failing), "WRONGTYPE"))
+    let sent = await first.sendTogether([.append(append(room, after: 1)), .close(room: "salt", term: unknown)])
+    try await eventually("both are answered") { first.answer(to: sent[1]) != nil }
+    #expect(isAway(first.answer(to: sent[0]), "flushed"))
+    #expect(isAway(first.answer(to: sent[1]), "WRONGTYPE"))
     #expect(await first.orders(room, "tea") == [room.last + 1])
   }
 
