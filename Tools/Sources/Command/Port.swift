@@ -97,6 +97,7 @@ struct LayerCommand: ParsableCommand {
     let answered: PortAnswers?
     let outcome: CompileCommand.Outcome
     do {
+      try requireFolders(of: output, answers, list, switches)
       let sources = try AppSources(path: path)
       let build = try self.build.require(around: path, sources)
       let toolchain = try Toolchain.current()
@@ -235,6 +236,7 @@ struct SeamCommand: ParsableCommand {
     let seam: Seam
     let outcome: CompileCommand.Outcome
     do {
+      try requireFolders(of: output)
       let sources = try AppSources(path: path)
       let build = try self.build.require(around: path, sources)
       let toolchain = try Toolchain.current()

@@ -98,6 +98,15 @@ final class Folder: Sendable {
     #expect(try lines("port seam . Model") == ["koine port seam: \(missing)", "code 66"])
   }
 
+  @Test func portCommandsLookForTheFoldersOfTheirFilesFirst() throws {
+    let reason = "there is no folder for 'none/new.swift'; make it first"
+    for words in ["-o none/new.swift", "--plan --answers none/new.swift", "--list none/new.swift"] {
+      #expect(try lines("port . Model --to koine \(words)") == ["koine port: \(reason)", "code 66"])
+    }
+    #expect(try lines("port seam . Model -o none/new.swift") == ["koine port seam: \(reason)", "code 66"])
+    #expect(try lines("port seam . Model -o sound.swift/new.swift").first?.contains("no folder for") == true)
+  }
+
   @Test func portCommandsReportFilesThatAreNotCompiled() throws {
     let compilation = try Compilation()
     try compilation.compileVideoSDK()
