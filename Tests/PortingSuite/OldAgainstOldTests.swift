@@ -27,13 +27,26 @@ let hasTimeForWholeRuns = ProcessInfo.processInfo.environment["KOINE_PORTS"] == 
 
 /// A layer against itself: every run must be equal, whatever the seed.
 @MainActor @Suite(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports")) struct OldAgainstOldTests {
-  /// One run of the suite for each app and seed. More seeds: `KOINE_ROUNDS=25`, which makes 100 runs of the suite.
+  /// One run of the suite for each app and seed. `KOINE_ROUNDS=25` makes 100 runs; `KOINE_ROUNDS=10-25` and `KOINE_APP=stage-strategy` a
+  /// part of them.
   nonisolated static var seeds: [UInt64] {
-    let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { UInt64($0) } ?? 2
-    return Array(1...max(rounds, 1))
+    guard let text = environment["KOINE_ROUNDS"] else { return [1, 2] }
+    let words = text.split(separator: "-").map { UInt64($0) ?? 0 }
+    guard (1...2).contains(words.count), words[0] > 0, words[words.count - 1] >= words[0] else {
+      fatalError("KOINE_ROUNDS is a number, or the first and the last as in 10-25, not '\(text)'")
+    }
+    return words.count == 1 ? Array(1...words[0]) : Array(words[0]...words[1])
   }
 
-  @Test(arguments: ReferenceApp.allCases, seeds) func layerAgainstItselfHasNoDifference(
+  nonisolated static var apps: [ReferenceApp] {
+    guard let name = environment["KOINE_APP"] else { return ReferenceApp.allCases }
+    guard let app = ReferenceApp(rawValue: name) else { fatalError("KOINE_APP is no reference app: '\(name)'") }
+    return [app]
+  }
+
+  nonisolated private static var environment: [String: String] { ProcessInfo.processInfo.environment }
+
+  @Test(arguments: apps, seeds) func layerAgainstItselfHasNoDifference(
     _ app: ReferenceApp, _ seed: UInt64
   ) async throws {
     let suite = PortingSuite<any CallLayer>(
