@@ -11,7 +11,7 @@ final class LedgerProbe: Sendable {
     var number: UInt64 = 0
     var events: [LedgerEvent] = []
     var answers: [UInt64: LedgerAnswer] = [:]
-    /// What waits for the answer to a request.
+    /// Functions that are called with the answers to requests, by the requests' numbers.
     var waiting: [UInt64: @Sendable (LedgerAnswer) -> Void] = [:]
   }
 

@@ -110,7 +110,8 @@ import Testing
     #expect(calls.harness.takeCommands().isEmpty)
   }
 
-  @Test(arguments: 0..<50 as Range<UInt64>) func recordingThatIsListedAsStoppedHasItsFile(seed: UInt64) async throws {
+  @Test(.timeLimit(.minutes(5)), arguments: 0..<50 as Range<UInt64>)
+  func recordingThatIsListedAsStoppedHasItsFile(seed: UInt64) async throws {
     let store = FaultyRegistry(MemoryRegistry(clock: { APITime(milliseconds: 0) }), seed: seed, failures: 0)
     let calls = try VideoSDKCalls(store: store)
     let room = try await calls.makeRoom().roomId

@@ -1,7 +1,6 @@
 import AppCheck
 import ArgumentParser
 import CompilerFacts
-import Foundation
 
 /// The build whose index a command reads.
 struct BuildOptions: ParsableArguments {
@@ -34,18 +33,5 @@ struct BuildOptions: ParsableArguments {
       throw FactsFailure("\(build.reason ?? "there is no build"); build the app first, or name its build with --build")
     }
     return (app, index)
-  }
-}
-
-/// Before anything is read, since reading may take a minute.
-/// - Parameter files: files that a command is to write.
-/// - Throws: `FactsFailure` if the folder of one does not exist.
-func requireFolders(of files: String?...) throws(FactsFailure) {
-  for case let file? in files {
-    let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      throw FactsFailure("there is no folder for '\(file)'; make it first")
-    }
   }
 }

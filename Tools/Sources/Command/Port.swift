@@ -292,3 +292,15 @@ struct SitesCommand: ParsableCommand {
     if !sites.uncompiled.isEmpty { throw ExitCode(1) }
   }
 }
+
+/// Checks the folders of the files that a command is to write. Commands call it first, since the rest may take a minute.
+/// - Throws: `FactsFailure` if the folder of one does not exist.
+private func requireFolders(of files: String?...) throws(FactsFailure) {
+  for case let file? in files {
+    let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+      throw FactsFailure("there is no folder for '\(file)'; make it first")
+    }
+  }
+}
