@@ -32,7 +32,9 @@ def until(what, condition, seconds=60, pause=0.5):
 
 @functools.cache
 def programs():
-    """Where the build has put the programs."""
+    """Where the debug build has put the programs, or the folder KOINE_PROGRAMS, of a release build."""
+    if chosen := os.environ.get("KOINE_PROGRAMS"):
+        return pathlib.Path(chosen).absolute()
     shown = subprocess.run(
         ["swift", "build", "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)
     return pathlib.Path(shown.stdout.strip())

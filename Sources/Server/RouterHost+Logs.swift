@@ -20,14 +20,15 @@ extension RouterHost {
     case .joined(let joined):
       loggers.setAdmitted(client)
       loggers[client]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
-    case .refused(let failure, _): logRefusal(failure, of: client)
+    case .refused(let failure, let places): logRefusal(failure, places, of: client)
     case .ended(let reason):
       loggers.remove(for: client)?.info("left", metadata: ["reason": "\(reason)"])
     default: break
     }
   }
 
-  private func logRefusal(_ failure: Failure, of client: ClientID) {
+  /// - Parameter places: where the client should go; the room's home first.
+  private func logRefusal(_ failure: Failure, _ places: [String], of client: ClientID) {
     // A registration or a second join may be refused while the participant stays in its room, or waits to be admitted.
     // `denied` answers a knock only, and ends the waiting: the client may join another room.
     let isStaying = failure.code != .denied && loggers.isAdmitted(client)
@@ -35,11 +36,11 @@ extension RouterHost {
     let pass = pass(of: client)
     // The first, the tenth, the hundredth … of an address within a minute.
     guard let count = pass?.countRefusal() ?? (pass == nil ? 1 : nil) else { return }
-    (own ?? logger.with(["connection": "\(client.value)"])).notice(
-      "refused",
-      metadata: [
-        "reason": "\(failure.code.rawValue)", "message": "\(LogText(failure.message))", "count": "\(count)",
-      ])
+    var metadata: Logger.Metadata = [
+      "reason": "\(failure.code.rawValue)", "message": "\(LogText(failure.message))", "count": "\(count)",
+    ]
+    if let first = places.first { metadata["place"] = "\(LogText(first))" }
+    (own ?? logger.with(["connection": "\(client.value)"])).notice("refused", metadata: metadata)
   }
 }
 

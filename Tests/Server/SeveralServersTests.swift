@@ -176,6 +176,48 @@ import Testing
     try await second.close()
   }
 
+  /// The client closes the connection on which it was sent away. Counted as lost, it would be made anew at once.
+  @Test func clientWaitsBeforeItFollowsTheFourthRedirectInARow() async throws {
+    let server = try await Scripted()
+    let (place, joins) = (server.place, Lock<[ContinuousClock.Instant]>([]))
+    server.answer { message in
+      guard case .join = message else { return [] }
+      joins.withLock { $0.append(.now) }
+      return [.refused(Failure(.moved, "the room is at another node"), places: [place])]
+    }
+    let (link, recorder) = try connect(to: place)
+    let hasFollowed = try await until(.seconds(60)) { joins.withLock { $0.count } >= 5 }
+    #expect(hasFollowed, "\(recorder.events.withLock { $0 })")
+    let times = joins.withLock { $0 }
+    if times.count >= 5 { #expect(times[4] - times[3] >= .milliseconds(250)) }
+    link.leave()
+    try await server.close()
+  }
+
+  @Test func returningClientThatIsRefusedAsOneTooManyWaits() async throws {
+    let server = try await Scripted()
+    let (place, joins) = (server.place, Lock<[ContinuousClock.Instant]>([]))
+    server.answer { message in
+      guard case .join = message else { return [] }
+      let count = joins.withLock { joins in
+        joins.append(.now)
+        return joins.count
+      }
+      return switch count {
+      case 1: Self.welcome([place, "ws://127.0.0.1:1"], epoch: "e1") + [.moved(places: [place])]
+      case 4: Self.welcome([place], epoch: "e2", silence: 60)
+      default: [.refused(Failure(.tooMany, "too many joins from one address"))]
+      }
+    }
+    let (link, recorder) = try connect(to: place)
+    let hasReturned = try await until(.seconds(60)) { recorder.events.withLock { $0 }.last == "rejoined" }
+    #expect(hasReturned, "\(recorder.events.withLock { $0 })")
+    let times = joins.withLock { $0 }
+    if times.count == 4 { #expect(times[3] - times[2] >= .milliseconds(250)) } else { #expect(times.count == 4) }
+    link.leave()
+    try await server.close()
+  }
+
   @Test(arguments: ["ws://a,", ",ws://a", "ws://a,embedded", "ws://a,http://b", "ws://a,,ws://b"])
   func listWithAnAddressThatIsNoneIsRefused(_ text: String) {
     #expect(throws: BackendAddressError.self) { try Backends.backend(at: text) }

@@ -26,7 +26,6 @@ final class ServerTransport: ClientTransport {
 
   func connect(to place: String?, at now: Tick) throws {
     disconnect()
-    attempt += 1
     guard let place, let address = ServerAddress(place) else {
       throw Failure(.unreachable, "no server's address: '\(place ?? "")'")
     }
@@ -52,6 +51,7 @@ final class ServerTransport: ClientTransport {
   }
 
   func disconnect() {
+    attempt += 1  // that the socket is closed is no loss: the client knows when it wants the next connection
     socket?.close()
     (isConnected, socket) = (false, nil)
   }
