@@ -41,7 +41,17 @@ class Gone(Exception):
 
 class Sent:
     def __init__(self, message):
-        self.message, self.acknowledged = message, None
+        self.message, self.acknowledged, self.order, self.former = message, None, None, None
+
+    def acknowledge(self, order, now):
+        """A home that gives the message its number has read it in the ledger: it is as old as its first receipt."""
+        self.acknowledged = self.former[1] if self.former and self.former[0] == order else now
+        self.order = order
+
+    def reopen(self):
+        if self.acknowledged is not None:
+            self.former = self.order, self.acknowledged
+        self.acknowledged = None
 
 
 class Client:
@@ -192,7 +202,7 @@ class Client:
         for name, one in list(self.sent.items()):
             if one.acknowledged is not None and (not is_new or (self.left or 0) - one.acknowledged >= PASSED_ON):
                 del self.sent[name]
-            one.acknowledged = None
+            one.reopen()
         return [one.message for one in self.sent.values()]
 
     def keep(self, messages):
@@ -233,7 +243,7 @@ class Client:
         self.seen = max(self.seen, message.get("order") or 0)
         now = time.monotonic()
         if message["id"] in self.sent:
-            self.sent[message["id"]].acknowledged = now
+            self.sent[message["id"]].acknowledge(message.get("order"), now)
         for name, one in list(self.sent.items()):
             if one.acknowledged is None or now - one.acknowledged < PASSED_ON:
                 break

@@ -41,7 +41,7 @@ package struct ClusterLimits: Hashable, Sendable {
   /// All that waits for the ledger at a node.
   package var waitingBytes = 16 * 1024 * 1024
   /// An entry that the room needs no longer stays in the log for so long: by then no sender repeats it.
-  package var removalDelay = Duration.seconds(60)
+  package var removalDelay = Duration.seconds(120)
   /// How often a home tells the ledger that a quiet room exists.
   package var renewal = Duration.seconds(3600)
   /// How long a node waits for a suspected home to be silent for `LedgerTimes.suspicion`.

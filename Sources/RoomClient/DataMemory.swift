@@ -7,15 +7,30 @@ import KoineSignaling
 /// A router acknowledges a message once it has received it, or has stored it in its ledger. If the router goes down before the last
 /// receiver has the message, or if the ledger loses its newest part, the sender sends the message again. So a sender keeps each message
 /// for 10 s after its acknowledgement. The 10 s end when the sender leaves its router: a message that was acknowledged less than 10 s
-/// before is kept until another router has acknowledged it. A receiver recognizes a repeated message by its sender and id.
+/// before is kept until another router has acknowledged it. If that one gives the message the number that it had, it has read the message
+/// in the ledger, and the 10 s count from the first acknowledgement: where routers go down one after the other, no message is repeated
+/// for longer than they recognize it. A receiver recognizes a repeated message by its sender and id.
 struct DataMemory {
   private struct Sent {
     /// Counts the messages, so that they are repeated in their order.
     let number: Int
     let message: SendData
     var acknowledgedAt: Tick?
-    /// In the room's order, for a message that is stored later.
+    /// In the room's order, as the last receipt says.
     var order: UInt64?
+    /// The receipt of the router before.
+    var former: (order: UInt64, at: Tick)?
+
+    mutating func acknowledge(as order: UInt64?, at now: Tick) {
+      self.order = order
+      acknowledgedAt = if let former, former.order == order { former.at } else { now }
+    }
+
+    /// Another router may not know the message.
+    mutating func reopen() {
+      if let order, let acknowledgedAt { former = (order, acknowledgedAt) }
+      (acknowledgedAt, order) = (nil, nil)
+    }
   }
 
   /// How long a message is kept after its acknowledgement: the time that a router had to forward it before it went down, and that the
@@ -60,7 +75,7 @@ struct DataMemory {
   private mutating func acknowledge(_ receipt: DataReceipt, of index: Int, at now: Tick) {
     switch receipt.failure?.code {
     case nil:
-      sent[index].acknowledgedAt = now
+      sent[index].acknowledge(as: receipt.order, at: now)
       acknowledged += 1
       // The ledger stores the messages of a room in their order.
       guard let order = receipt.order, !deferred.isEmpty, sent[index].message.message.isStored else { return }
@@ -79,7 +94,8 @@ struct DataMemory {
   /// The ledger has stored these messages after all.
   private mutating func restore(_ messages: [Sent], at now: Tick) {
     guard !messages.isEmpty else { return }
-    let messages = messages.map { Sent(number: $0.number, message: $0.message, acknowledgedAt: now) }
+    var messages = messages
+    for index in messages.indices { messages[index].acknowledge(as: messages[index].order, at: now) }
     acknowledged += messages.count
     sent = (messages + sent).sorted { $0.number < $1.number }
     firstOpen = 0
@@ -114,7 +130,7 @@ struct DataMemory {
     } else {
       sent.removeAll { $0.acknowledgedAt != nil }
     }
-    for index in sent.indices { (sent[index].acknowledgedAt, sent[index].order) = (nil, nil) }
+    for index in sent.indices { sent[index].reopen() }
     (firstOpen, acknowledged) = (0, 0)
     return sent.map(\.message)
   }

@@ -5,10 +5,11 @@ import KoineSignaling
 /// What a room of a cluster has recorded and acknowledged: receipts wait here until the ledger has stored their messages.
 ///
 /// A sender that has no receipt sends its message again, to this home of the room or to the next one. So the log knows the messages
-/// of the last minute by their senders and ids, and gives a repeated one the number that it has.
+/// of the last two minutes by their senders and ids, and gives a repeated one the number that it has.
 struct RoomLog {
-  /// How long a repeated message is recognised: longer than any sender repeats one.
-  static let memory = Duration.seconds(60)
+  /// How long a repeated message is recognised: longer than a sender repeats one, which is for 10 s after its receipt, until the lost
+  /// home's silence is noticed, and while a home is looked for and joined (60 s and 15 s).
+  static let memory = Duration.seconds(120)
   static let knownLimit = 16_384
 
   private struct Name: Hashable {

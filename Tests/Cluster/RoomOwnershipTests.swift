@@ -182,10 +182,10 @@ import Testing
     room.handle(.appended, to: append(10, 11), at: at(1))
     _ = outputs(at: 1)
     room.remove([11], at: at(100))
-    #expect(requests(at: 60_099) == [])
-    #expect(requests(at: 60_100) == [append(11, removing: [11])])
-    room.handle(.failed(.away("")), to: append(11, removing: [11]), at: at(60_101))
-    #expect(requests(at: 61_200) == [append(11, removing: [11])])
+    #expect(requests(at: 120_099) == [])
+    #expect(requests(at: 120_100) == [append(11, removing: [11])])
+    room.handle(.failed(.away("")), to: append(11, removing: [11]), at: at(120_101))
+    #expect(requests(at: 121_200) == [append(11, removing: [11])])
   }
 
   @Test mutating func quietRoomIsRenewedOnceAnHour() {

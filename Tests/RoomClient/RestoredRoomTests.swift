@@ -219,6 +219,20 @@ struct DataMemoryTests {
     #expect(unheard == Array((unheard.first ?? 0)..<2_400))
   }
 
+  /// The routers go down 4 s after each other.
+  @Test(arguments: [true, false])
+  func tenSecondsCountFromTheFirstReceiptIfTheNextRouterGivesTheSameOrder(_ hasSameOrder: Bool) {
+    var memory = DataMemory()
+    memory.remember(data(0))
+    var repetitions = 0
+    for router in 0..<6 {
+      let now = Self.start + .seconds(4 * router)
+      memory.acknowledge(DataReceipt(id: "0", order: hasSameOrder ? 1 : UInt64(1 + router)), at: now)
+      if !memory.unheard(isRouterNew: true, since: now + .seconds(4)).isEmpty { repetitions += 1 }
+    }
+    #expect(repetitions == (hasSameOrder ? 2 : 6))
+  }
+
   @Test func acknowledgedMessagesAreDroppedInTime() {
     var memory = DataMemory()
     for number in 0..<50_000 {

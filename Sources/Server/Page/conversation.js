@@ -51,22 +51,29 @@ const PASSED_ON = 10_000;
 const REMEMBERED = 8_192;
 
 export class DataMemory {
-  /** id → { message, acknowledged: when, or null }, the oldest first. */
+  /** id → { message, acknowledged: when, or null; order and former: the last receipt's, and that of the server before }, the oldest first. */
   #sent = new Map();
   #heard = new Set();
 
   /** @param from us. */
   say(message, from) {
-    this.#sent.set(message.id, { message, acknowledged: null });
+    this.#sent.set(message.id, { message, acknowledged: null, order: null, former: null });
     this.hear({ from, id: message.id });
   }
 
-  /** A message that the room stores later (`unavailable`) waits for another receipt. */
-  acknowledge({ id, failure }) {
+  /**
+   * A message that the room stores later (`unavailable`) waits for another receipt. One that another server has found in the ledger, by
+   * its order, is not younger than its first receipt.
+   */
+  acknowledge({ id, order, failure }) {
     const now = performance.now();
     const entry = this.#sent.get(id);
     if (entry && failure) { if (failure.code !== "unavailable") this.#sent.delete(id); }
-    else if (entry) entry.acknowledged ??= now;
+    else if (entry && entry.acknowledged === null) {
+      entry.order = order ?? null;
+      const isFound = entry.former !== null && entry.former.order === order;
+      entry.acknowledged = isFound ? entry.former.acknowledged : now;
+    }
     if (this.#sent.size > REMEMBERED) this.#sent.delete(this.#sent.keys().next().value);
     for (const [old, { acknowledged }] of this.#sent) {
       if (acknowledged === null || now - acknowledged < PASSED_ON) break;
@@ -80,8 +87,9 @@ export class DataMemory {
    */
   unheard(isRoomNew, left) {
     for (const [id, entry] of this.#sent) {
-      const { acknowledged } = entry;
+      const { acknowledged, order } = entry;
       if (acknowledged !== null && (!isRoomNew || left - acknowledged >= PASSED_ON)) this.#sent.delete(id);
+      if (acknowledged !== null && order !== null) entry.former = { order, acknowledged };
       entry.acknowledged = null;
     }
     return [...this.#sent.values()].map(({ message }) => message);
