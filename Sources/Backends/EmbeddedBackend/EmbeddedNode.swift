@@ -4,6 +4,11 @@ import KoineRouter
 import KoineSignalingHost
 import KoineTransport
 
+/// Which nodes of a host have something to do, by their numbers: a cluster's other nodes cost a turn nothing. Used on the loop only.
+final class NodeSchedule {
+  var nodes = PollSchedule()
+}
+
 /// A router of an embedded backend, at an address: the only one, or a node of a cluster. Used on the loop only.
 final class EmbeddedNode {
   enum State { case closed, open, frozen, dead }
@@ -12,7 +17,7 @@ final class EmbeddedNode {
   let name: String?
   /// Where clients reach the node of a cluster.
   let place: String?
-  var state = State.closed
+  var state = State.closed { didSet { touch() } }
   var address = TransportAddress.loopback()
   /// The clients of connections.
   var owners: [ConnectionID: Int] = [:]
@@ -21,33 +26,45 @@ final class EmbeddedNode {
   var held: [LedgerEvent] = []
   private var starts = 0
   private var host: SignalingHost?
-  /// As the host had it when the node was drained.
-  private var drainedDeadline: Tick?
-  /// Whether the host may have changed since the node was drained. A cluster's other nodes cost a turn nothing.
-  private(set) var isTouched = false
+  private let number: Int
+  private let schedule: NodeSchedule
+  /// Whether the schedule knows that the node may have something to send.
+  private var isTouched = false
 
-  init(name: String?) { (self.name, place) = (name, name.map { "ws://\($0)" }) }
+  /// - Parameter number: in the schedule.
+  init(name: String?, number: Int, in schedule: NodeSchedule) {
+    (self.name, place) = (name, name.map { "ws://\($0)" })
+    (self.number, self.schedule) = (number, schedule)
+  }
 
   /// Reading it touches the node.
   var signaling: SignalingHost? {
     get {
-      isTouched = true
+      touch()
       return host
     }
-    set { (isTouched, host) = (true, newValue) }
+    set {
+      touch()
+      host = newValue
+    }
   }
 
   var router: Router? { signaling?.router }
 
-  var deadline: Tick? { isTouched ? hostDeadline : drainedDeadline }
+  private func touch() {
+    guard !isTouched else { return }
+    isTouched = true
+    schedule.nodes.touch(number)
+  }
 
-  private var hostDeadline: Tick? { (host?.router.deadline).sooner(host?.deadline) }
+  /// Of the host, without touching it.
+  var deadline: Tick? { (host?.router.deadline).sooner(host?.deadline) }
 
-  /// All that the host had to send has been taken.
-  func drained() { (isTouched, drainedDeadline) = (false, hostDeadline) }
-
-  /// Whether it has something to do.
-  func isDue(at now: Tick) -> Bool { isTouched || drainedDeadline.map { $0 <= now } ?? false }
+  /// The schedule has named the node, and all that the host had to send has been taken.
+  func drained() {
+    isTouched = false
+    schedule.nodes.setDeadline(state == .open ? deadline : nil, of: number)
+  }
 
   /// Of the next start, which is another incarnation.
   func nextRecord() -> NodeRecord? {

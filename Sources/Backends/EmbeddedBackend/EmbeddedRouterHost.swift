@@ -33,6 +33,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   private var random: SeededRandom
   /// One router, or the nodes of a cluster.
   let nodes: [EmbeddedNode]
+  private let schedule = NodeSchedule()
   private var nodesByAddress: [TransportAddress: EmbeddedNode] = [:]
   /// Of a cluster, while its nodes are open.
   private(set) var ledger: MemoryLedger?
@@ -46,7 +47,9 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
     _ clients: ClientLoop, network: NetworkSpec?, random: SeededRandom, trace: EmbeddedBackend.Trace?,
     authorization: Authorization, nodes: Int?
   ) {
-    self.nodes = nodes.map { (1...max($0, 1)).map { EmbeddedNode(name: "n\($0)") } } ?? [EmbeddedNode(name: nil)]
+    self.nodes = (0..<max(nodes ?? 1, 1)).map { [schedule] number in
+      EmbeddedNode(name: nodes == nil ? nil : "n\(number + 1)", number: number, in: schedule)
+    }
     (self.clients, loop) = (clients, clients.loop)
     self.network = network
     self.random = random
@@ -238,9 +241,10 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   func handleTimeout(at now: Tick) {
     ledger?.advance(to: now)
     handleLedgerEvents(at: now)
-    for node in nodes where node.state == .open && node.isDue(at: now) {
-      node.signaling?.handleTimeout(at: now)
-      node.router?.handleTimeout(at: now)
+    _ = schedule.nodes.takeDue(at: now)  // which touches them
+    for number in schedule.nodes.touchedNumbers where nodes[number].state == .open {
+      nodes[number].signaling?.handleTimeout(at: now)
+      nodes[number].router?.handleTimeout(at: now)
     }
   }
 
@@ -256,7 +260,8 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   private func carryToLedger(at now: Tick) {
     repeat {
       handleLedgerEvents(at: now)
-      for node in nodes where node.state == .open && node.isTouched {
+      for number in schedule.nodes.touchedNumbers where nodes[number].state == .open {
+        let node = nodes[number]
         for (number, request) in node.router?.takeLedgerRequests() ?? [] {
           node.connection?.send(request, number: number, at: now)
         }
@@ -276,24 +281,27 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   }
 
   var deadline: Tick? {
-    var deadline = ledger?.deadline
-    for node in nodes where node.state == .open { deadline = deadline.sooner(node.deadline) }
+    var deadline = (ledger?.deadline).sooner(schedule.nodes.soonest()?.deadline)
+    // Of nodes that were touched after `poll`, the schedule has an old one.
+    for number in schedule.nodes.touchedNumbers where nodes[number].state == .open {
+      deadline = deadline.sooner(nodes[number].deadline)
+    }
     return deadline
   }
 
   var deadlineReason: String {
     let soonest = deadline
-    if let node = nodes.first(where: { $0.state == .open && $0.router?.deadline == soonest }) {
-      return node.router?.deadlineReason ?? "none"
-    }
-    return ledger?.deadline == soonest ? "ledger" : "end of a lost connection"
+    guard ledger?.deadline != soonest else { return "ledger" }
+    guard let number = schedule.nodes.soonest()?.number, let router = nodes[number].router, router.deadline == soonest
+    else { return "end of a lost connection" }
+    return router.deadlineReason
   }
 
   func poll(at now: Tick) {
     if ledger != nil { carryToLedger(at: now) }
-    for node in nodes where node.state == .open && node.isTouched {
-      poll(node, at: now)
-      node.drained()
+    for number in schedule.nodes.takeTouched() {
+      if nodes[number].state == .open { poll(nodes[number], at: now) }
+      nodes[number].drained()
     }
   }
 
