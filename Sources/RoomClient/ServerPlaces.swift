@@ -5,7 +5,7 @@
 ///     first connection            the configured addresses, in order
 ///     after a broken connection   the room's home, then the other places of the last server, then those of the configuration
 ///     after silence               the other places, then the silent one
-///     after a redirect            the places of the redirect, then the others, at last the server that redirects
+///     after a redirect            the places of the redirect, then the others, at last the server that redirects and the silent one
 ///
 /// A later round tries a home that could not be reached last, if the round before has reached another server; otherwise the fault is more
 /// likely the client's own network, and the home, which may still wait for the client, comes first again. A client without addresses, whose transport knows the one router there
@@ -35,8 +35,17 @@ struct ServerPlaces: Hashable {
 
   /// Begins the first round.
   init(_ configured: [String] = []) {
-    self.configured = configured
+    self.configured = configured.map(Self.shortened)
     round = known
+  }
+
+  /// Without the path and the port that an address without them has: servers and configurations write both forms.
+  private static func shortened(_ place: String) -> String {
+    let address = place.hasSuffix("/signaling") ? place.dropLast("/signaling".count) : place[...]
+    for (scheme, port) in [("wss://", ":443"), ("ws://", ":80")] where address.hasPrefix(scheme) {
+      return String(address.hasSuffix(port) ? address.dropLast(port.count) : address)
+    }
+    return String(address)
   }
 
   /// The configured addresses come last: a server that has just joined its cluster may have named none but itself.
@@ -114,14 +123,14 @@ struct ServerPlaces: Hashable {
       named = Array((targets + known.filter { !targets.contains($0) }).prefix(Self.limit))
       home = first
     }
-    begin(first: targets, last: [former])
+    begin(first: targets, last: [former, suspect])
     return !targets.isEmpty
   }
 
   /// Without TLS only where the configuration has such an address, so that no server leads a client out of it.
   private func acceptable(_ places: [String]) -> [String] {
     let isSecure = !configured.isEmpty && configured.allSatisfy { $0.hasPrefix("wss://") }
-    return isSecure ? places.filter { $0.hasPrefix("wss://") } : places
+    return (isSecure ? places.filter { $0.hasPrefix("wss://") } : places).map(Self.shortened)
   }
 
   // MARK: For the join

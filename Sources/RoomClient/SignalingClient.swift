@@ -275,7 +275,7 @@ package final class SignalingClient {
       guard hasBegun else {
         return finish(.refused(Failure(.unreachable, "the servers send the client from one to another")))
       }
-      places.beginRound()
+      places.redirect(to: [])  // the known places, and this one last
     } else if !places.redirect(to: names), !hasBegun {
       places.endRound()
       return finish(.refused(failure ?? Failure(.unreachable, "the server sends the client away")))

@@ -223,6 +223,28 @@ struct MoveTests {
     #expect(ana.servers.attempts.count < 40)
   }
 
+  /// Of a room whose homes die one after the other: the first known place still sends the client to the next one.
+  @Test func clientThatFollowsNoMoreRedirectsTriesItsOtherPlaces() throws {
+    let ana = try Ana.joined(Self.places)
+    ana.admit { $0 }
+    for number in 0..<8 {
+      ana.servers.say(.moved(places: [Self.places[(number + 2) % 3]]))
+      ana.servers.run(for: .seconds(4))
+    }
+    #expect(ana.servers.client.signaling.place == "ws://n1")
+    let admit = ana.servers.answer
+    ana.servers.answer = { place, message in
+      guard place == "ws://n2", case .join = message else { return admit(place, message) }
+      return [.refused(Failure(.moved, ""), places: ["ws://n3"])]
+    }
+    ana.servers.behaviours["ws://n1"] = .refuses
+    ana.servers.forget()
+    ana.servers.lose()
+    ana.servers.run(for: .seconds(10))
+    #expect(ana.servers.places == ["ws://n1", "ws://n2", "ws://n3"])
+    #expect(ana.recorder.events.last == "rejoined")
+  }
+
   @Test func movesWithStaysBetweenThemAreNotBounded() throws {
     let ana = try Ana.joined(Self.places)
     ana.admit { $0 }

@@ -39,6 +39,16 @@ struct ServerPlacesTests {
     #expect(round(places) == ["ws://n3", "ws://n2"])
   }
 
+  @Test func addressInAnotherFormIsNoFurtherPlace() {
+    var places = connected(
+      to: ["ws://n1:80/signaling", "ws://n2:8080/signaling", "ws://[::1]:80"], naming: ["ws://n2:8080", "ws://n1"])
+    places.lost(.broken)
+    #expect(round(places) == ["ws://n2:8080", "ws://n1", "ws://[::1]"])
+    var secure = connected(to: ["wss://n1:443/signaling", "wss://n2:80/rooms"], naming: ["wss://n1"])
+    secure.lost(.broken)
+    #expect(round(secure) == ["wss://n1", "wss://n2:80/rooms"])
+  }
+
   @Test func roundAfterBreakBeginsWithTheLastServerWhereNoneIsNamed() {
     var places = ServerPlaces(["ws://a", "ws://b"])
     places.advance()

@@ -212,7 +212,7 @@ export class Places {
       this.#named = [...this.#targets, ...others].slice(0, PLACES);
       this.#home = this.#targets[0];
     }
-    this.#begin(this.#targets, [former]);
+    this.#begin(this.#targets, [former, this.#suspect]);
     if (isTooMany) return null;
     const late = this.#redirects - PROMPT_REDIRECTS;
     return late > 0 ? 250 * 2 ** Math.min(late, 4) * (0.5 + Math.random() / 2) : 0;
