@@ -21,6 +21,7 @@ final class BarePerson: LinkReceiver, Sendable {
     var figures = Figures()
     var lastFrame: Tick?
     var isTicking = false
+    var end: EndReason?
     var isSending = true
   }
 
@@ -82,9 +83,13 @@ final class BarePerson: LinkReceiver, Sendable {
     case .participantJoined(let participant): subscribe(to: participant)
     case .streamAdded(let stream): link?.subscribe(to: stream.id)
     case .reconnecting: state.withLock { $0.figures.losses += 1 }
+    case .ended(let reason): state.withLock { $0.end = reason }
     default: break
     }
   }
+
+  /// Why it is not in its room any more, or was not let in; nil while it is.
+  var end: EndReason? { state.withLock { $0.end } }
 
   /// `connect` may not have returned yet.
   private var link: (any Link)? { state.withLock { $0.link } }

@@ -17,6 +17,8 @@ struct ClusterBenchmark {
   /// Of a room, in a second.
   private static let framesPerReceiver = pictures + 50
   private static let rounds = 5
+  /// All participants come from one address, at once.
+  private static let limits = "rooms-per-address=1000,address-join-burst=1000,address-burst=100000"
 
   /// Servers with their load.
   private struct Side {
@@ -29,9 +31,9 @@ struct ClusterBenchmark {
   }
 
   func run() throws -> Report {
-    let cluster = try LocalCluster(nodes: 2, options: ["--loops", "1"])
+    let cluster = try LocalCluster(nodes: 2, options: ["--loops", "1", "--limits", Self.limits])
     defer { cluster.end() }
-    let alone = try LocalServer(options: ["--loops", "2"])
+    let alone = try LocalServer(options: ["--loops", "2", "--limits", Self.limits])
     defer { alone.end() }
     try cluster.wait("the server answers", seconds: 20) { alone.isReady }
     let places = cluster.nodes.compactMap { ServerAddress("ws://127.0.0.1:\($0.port)") }
@@ -67,7 +69,11 @@ struct ClusterBenchmark {
       full = now - before > due * 9 / 10 ? full + 1 : 0
       before = now
     }
-    guard full == 3 else { throw BenchmarkError("not all frames came within 60 s") }
+    guard full == 3 else {
+      let ends = side.people.compactMap(\.end)
+      throw BenchmarkError(
+        "not all frames came within 60 s" + (ends.first.map { "; \(ends.count) are not in their rooms: \($0)" } ?? ""))
+    }
     let (frames, cpu) = (side.frames, side.cpu)
     usleep(UInt32(seconds) * 1_000_000)
     let (sent, spent) = (side.frames - frames, side.cpu - cpu)

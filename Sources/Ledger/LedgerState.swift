@@ -51,6 +51,8 @@ package struct LedgerState: Sendable {
 
   package var rules = Rules()
   private var nodes: [NodeID: Node] = [:]
+  /// In order: all nodes, unless one has come since they were listed, and maybe some that have gone.
+  private var listedNodes: [NodeID] = []
   private var rooms: [String: Room] = [:]
   /// In the order in which they came.
   private var jobs: [(id: String, job: Job)] = []
@@ -78,8 +80,7 @@ package struct LedgerState: Sendable {
       nodes[id] = nil
       return .done
     case .nodes:
-      let listed = nodes.values.sorted { $0.record.id < $1.record.id }
-      return .nodes(listed.map { ListedNode($0.record, silence: .microseconds(clock &- $0.heartbeat)) })
+      return .nodes(list(clock))
     case .place(let request): return place(request, clock)
     case .handOver(let room, let term, let other, let nonce):
       if let fenced = fence(room, term) { return fenced }
@@ -116,6 +117,19 @@ package struct LedgerState: Sendable {
   }
 
   // MARK: Nodes
+
+  /// In the order of their ids. Each node asks for it each second, and the order seldom changes.
+  private mutating func list(_ clock: UInt64) -> [ListedNode] {
+    func known() -> [ListedNode] {
+      listedNodes.compactMap { id in
+        nodes[id].map { ListedNode($0.record, silence: .microseconds(clock &- $0.heartbeat)) }
+      }
+    }
+    let listed = known()
+    guard listed.count != nodes.count else { return listed }
+    listedNodes = nodes.keys.sorted()
+    return known()
+  }
 
   private mutating func register(_ record: NodeRecord, _ clock: UInt64) -> LedgerAnswer {
     if let other = nodes.keys.filter({ $0.name == record.id.name && $0 != record.id }).min() {

@@ -33,7 +33,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   private var random: SeededRandom
   /// One router, or the nodes of a cluster.
   let nodes: [EmbeddedNode]
-  private let schedule = NodeSchedule()
+  private let schedule: NodeSchedule
   private var nodesByAddress: [TransportAddress: EmbeddedNode] = [:]
   /// Of a cluster, while its nodes are open.
   private(set) var ledger: MemoryLedger?
@@ -47,7 +47,10 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
     _ clients: ClientLoop, network: NetworkSpec?, random: SeededRandom, trace: EmbeddedBackend.Trace?,
     authorization: Authorization, nodes: Int?
   ) {
-    self.nodes = (0..<max(nodes ?? 1, 1)).map { [schedule] number in
+    let count = max(nodes ?? 1, 1)
+    let schedule = NodeSchedule(nodes: count)
+    self.schedule = schedule
+    self.nodes = (0..<count).map { number in
       EmbeddedNode(name: nodes == nil ? nil : "n\(number + 1)", number: number, in: schedule)
     }
     (self.clients, loop) = (clients, clients.loop)
@@ -241,8 +244,8 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   func handleTimeout(at now: Tick) {
     ledger?.advance(to: now)
     handleLedgerEvents(at: now)
-    _ = schedule.nodes.takeDue(at: now)  // which touches them
-    for number in schedule.nodes.touchedNumbers where nodes[number].state == .open {
+    schedule.forEachDue(at: now) { nodes[$0].touch() }
+    for number in schedule.touched where nodes[number].state == .open {
       nodes[number].signaling?.handleTimeout(at: now)
       nodes[number].router?.handleTimeout(at: now)
     }
@@ -260,7 +263,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   private func carryToLedger(at now: Tick) {
     repeat {
       handleLedgerEvents(at: now)
-      for number in schedule.nodes.touchedNumbers where nodes[number].state == .open {
+      for number in schedule.touched where nodes[number].state == .open {
         let node = nodes[number]
         for (number, request) in node.router?.takeLedgerRequests() ?? [] {
           node.connection?.send(request, number: number, at: now)
@@ -281,9 +284,9 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   }
 
   var deadline: Tick? {
-    var deadline = (ledger?.deadline).sooner(schedule.nodes.soonest()?.deadline)
+    var deadline = (ledger?.deadline).sooner(schedule.soonest)
     // Of nodes that were touched after `poll`, the schedule has an old one.
-    for number in schedule.nodes.touchedNumbers where nodes[number].state == .open {
+    for number in schedule.touched where nodes[number].state == .open {
       deadline = deadline.sooner(nodes[number].deadline)
     }
     return deadline
@@ -291,15 +294,15 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
 
   var deadlineReason: String {
     let soonest = deadline
-    guard ledger?.deadline != soonest else { return "ledger" }
-    guard let number = schedule.nodes.soonest()?.number, let router = nodes[number].router, router.deadline == soonest
-    else { return "end of a lost connection" }
-    return router.deadlineReason
+    if let node = nodes.first(where: { $0.state == .open && $0.router?.deadline == soonest }) {
+      return node.router?.deadlineReason ?? "none"
+    }
+    return ledger?.deadline == soonest ? "ledger" : "end of a lost connection"
   }
 
   func poll(at now: Tick) {
     if ledger != nil { carryToLedger(at: now) }
-    for number in schedule.nodes.takeTouched() {
+    schedule.takeTouched { number in
       if nodes[number].state == .open { poll(nodes[number], at: now) }
       nodes[number].drained()
     }
