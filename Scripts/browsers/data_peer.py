@@ -48,9 +48,11 @@ class Sent:
         self.acknowledged = self.former[1] if self.former and self.former[0] == order else now
         self.order = order
 
-    def reopen(self):
-        if self.acknowledged is not None:
+    def reopen(self, continues):
+        if self.acknowledged is not None and self.order is not None:
             self.former = self.order, self.acknowledged
+        if not continues:
+            self.former = None
         self.acknowledged = None
 
 
@@ -193,16 +195,16 @@ class Client:
         self.named = message.get("places") or self.named
         self.home = self.named[0] if self.named else place
         self.keep(message.get("history", []))
-        for one in self.unheard(is_new):
+        for one in self.unheard(is_new, continues):
             await socket.send(json.dumps(one))
         self.socket, self.suspect = socket, None
         self.finish(message.get("hasMoreHistory"))
 
-    def unheard(self, is_new):
+    def unheard(self, is_new, continues):
         for name, one in list(self.sent.items()):
             if one.acknowledged is not None and (not is_new or (self.left or 0) - one.acknowledged >= PASSED_ON):
                 del self.sent[name]
-            one.reopen()
+            one.reopen(continues)
         return [one.message for one in self.sent.values()]
 
     def keep(self, messages):

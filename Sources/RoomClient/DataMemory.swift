@@ -27,8 +27,10 @@ struct DataMemory {
     }
 
     /// Another router may not know the message.
-    mutating func reopen() {
+    /// - Parameter continues: whether its room is restored from the ledger. Orders of other rooms prove nothing.
+    mutating func reopen(continues: Bool) {
       if let order, let acknowledgedAt { former = (order, acknowledgedAt) }
+      if !continues { former = nil }
       (acknowledgedAt, order) = (nil, nil)
     }
   }
@@ -65,7 +67,8 @@ struct DataMemory {
     if let index = sent[firstOpen...].firstIndex(where: isSame) {
       acknowledge(receipt, of: index, at: now)
     } else if let index = deferred.firstIndex(where: isSame), receipt.failure?.code != .unavailable {
-      let message = deferred.remove(at: index)
+      var message = deferred.remove(at: index)
+      message.order = receipt.order
       if receipt.failure == nil { restore([message], at: now) }
     }
     while firstOpen < sent.count, sent[firstOpen].acknowledgedAt != nil { firstOpen += 1 }
@@ -119,7 +122,8 @@ struct DataMemory {
   /// - Parameters:
   ///   - isRouterNew: whether it is another router than the one that has acknowledged messages.
   ///   - leftAt: when the sender left that one; nil: all messages are kept.
-  mutating func unheard(isRouterNew: Bool, since leftAt: Tick?) -> [SendData] {
+  ///   - continues: whether the new router has restored the room from the ledger.
+  mutating func unheard(isRouterNew: Bool, since leftAt: Tick?, continues: Bool = false) -> [SendData] {
     if isRouterNew {
       sent = (deferred + sent).sorted { $0.number < $1.number }
       deferred = []
@@ -130,7 +134,7 @@ struct DataMemory {
     } else {
       sent.removeAll { $0.acknowledgedAt != nil }
     }
-    for index in sent.indices { sent[index].reopen() }
+    for index in sent.indices { sent[index].reopen(continues: continues) }
     (firstOpen, acknowledged) = (0, 0)
     return sent.map(\.message)
   }

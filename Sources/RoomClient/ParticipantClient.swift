@@ -52,6 +52,8 @@ package final class ParticipantClient: RoomClient {
   /// State of a join while the room's history arrives.
   private struct Entry {
     let isRejoin, isRouterNew: Bool
+    /// Whether it is the same room, or one that is restored from the ledger.
+    let continues: Bool
     /// The client has received all messages up to this number in the room's order before; 0: none.
     let heard: UInt64
     var senders: Set<String> = []
@@ -282,7 +284,7 @@ package final class ParticipantClient: RoomClient {
     if isRejoin, !continues { (orderBase, seenOrder) = (lastOrder, 0) }
     // A participant that returns to the same room has received all messages up to the last one that it received.
     let heard = isRejoin && continues ? lastOrder - orderBase : 0
-    entry = Entry(isRejoin: isRejoin, isRouterNew: isRouterNew, heard: heard)
+    entry = Entry(isRejoin: isRejoin, isRouterNew: isRouterNew, continues: continues, heard: heard)
     deliver(joined.history, hasMore: joined.hasMoreHistory ?? false, at: now)
   }
 
@@ -298,7 +300,8 @@ package final class ParticipantClient: RoomClient {
     // Those of services are not in a room's log.
     if entry.isRouterNew { withdrawWords(notOf: entry.senders) }
     receiver.linkDidChange(.attendants(attendants))
-    repeated = RepeatedMessages(memory.unheard(isRouterNew: entry.isRouterNew, since: leftAt), at: now)
+    repeated = RepeatedMessages(
+      memory.unheard(isRouterNew: entry.isRouterNew, since: leftAt, continues: entry.continues), at: now)
     sendRepeated(at: now)
     leftAt = nil
   }

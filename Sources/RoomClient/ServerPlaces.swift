@@ -35,21 +35,34 @@ struct ServerPlaces: Hashable {
 
   /// Begins the first round.
   init(_ configured: [String] = []) {
-    self.configured = configured.map(Self.shortened)
+    self.configured = configured
     round = known
   }
 
-  /// Without the path and the port that an address without them has: servers and configurations write both forms.
-  private static func shortened(_ place: String) -> String {
-    let address = place.hasSuffix("/signaling") ? place.dropLast("/signaling".count) : place[...]
-    for (scheme, port) in [("wss://", ":443"), ("ws://", ":80")] where address.hasPrefix(scheme) {
-      return String(address.hasSuffix(port) ? address.dropLast(port.count) : address)
-    }
-    return String(address)
+  /// The configured addresses come last: a server that has just joined its cluster may have named none but itself.
+  private var known: [String] {
+    named + configured.filter { place in !named.contains { Self.isSame($0, place) } }
   }
 
-  /// The configured addresses come last: a server that has just joined its cluster may have named none but itself.
-  private var known: [String] { named + configured.filter { !named.contains($0) } }
+  /// Servers and configurations write one address with and without the default path and port. Servers know a place in the form in which
+  /// they name it.
+  private static func isSame(_ a: String, _ b: String) -> Bool { a == b || address(of: a) == address(of: b) }
+
+  private static func address(of place: String) -> [Substring] {
+    guard let colon = place.firstRange(of: "://") else { return [place[...]] }
+    let (scheme, rest) = (place[..<colon.lowerBound], place[colon.upperBound...])
+    let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+    var (authority, path) = (rest[..<slash], rest[slash...])
+    if path == "/" || path == "/signaling" { path = "" }
+    let port = scheme == "wss" ? ":443" : ":80"
+    if authority.hasSuffix(port) { authority = authority.dropLast(port.count) }
+    return [scheme, authority, path]
+  }
+
+  /// The present place in the form in which a server has named it.
+  private mutating func renameCurrent() {
+    if let current, let name = named.first(where: { Self.isSame($0, current) }) { self.current = name }
+  }
 
   /// How many attempts a round makes.
   var count: Int { max(known.count, 1) }
@@ -111,26 +124,33 @@ struct ServerPlaces: Hashable {
     guard let first = places.first else { return }
     named = places
     home = first
+    renameCurrent()
   }
 
   /// The server sends the client elsewhere: begins a round.
   /// - Returns: false if it names no place that may be used.
   @discardableResult
   mutating func redirect(to places: [String]) -> Bool {
-    let former = current
     targets = acceptable(places)
     if let first = targets.first {
-      named = Array((targets + known.filter { !targets.contains($0) }).prefix(Self.limit))
+      named = Array((targets + known.filter { place in !targets.contains { Self.isSame($0, place) } }).prefix(Self.limit))
       home = first
+      renameCurrent()
     }
-    begin(first: targets, last: [former, suspect])
+    begin(first: targets, last: [current, suspect])
     return !targets.isEmpty
+  }
+
+  /// The server sends the client elsewhere, once too often: the round goes on, or another one begins after a stay.
+  mutating func passOver(afterStay isStay: Bool) {
+    targets = []
+    if isStay || !hasNext { begin(last: [current, suspect]) }
   }
 
   /// Without TLS only where the configuration has such an address, so that no server leads a client out of it.
   private func acceptable(_ places: [String]) -> [String] {
     let isSecure = !configured.isEmpty && configured.allSatisfy { $0.hasPrefix("wss://") }
-    return (isSecure ? places.filter { $0.hasPrefix("wss://") } : places).map(Self.shortened)
+    return isSecure ? places.filter { $0.hasPrefix("wss://") } : places
   }
 
   // MARK: For the join

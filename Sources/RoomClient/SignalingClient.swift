@@ -185,6 +185,7 @@ package final class SignalingClient {
   package func connectionLost(at now: Tick, because loss: Loss = .broken) {
     guard !isOver else { return }
     guard leaveEnds == nil else { return finish(.left) }
+    guard nextAttempt == nil else { return }  // of an attempt that was given up: the next one has its time
     let wasAdmitted = admittedAt != nil
     endStay(at: now)
     if wasAdmitted { places.lost(loss.ofPlace) } else { places.failed(loss.ofPlace) }
@@ -268,6 +269,7 @@ package final class SignalingClient {
       guard leaveReason == .lost else { return finish(.left) }
       leaveEnds = nil  // the media path was closed because of the move
     }
+    let isStay = admittedAt != nil
     endStay(at: now)
     attemptEnds = nil
     redirects += 1
@@ -275,7 +277,7 @@ package final class SignalingClient {
       guard hasBegun else {
         return finish(.refused(Failure(.unreachable, "the servers send the client from one to another")))
       }
-      places.redirect(to: [])  // the known places, and this one last
+      places.passOver(afterStay: isStay)
     } else if !places.redirect(to: names), !hasBegun {
       places.endRound()
       return finish(.refused(failure ?? Failure(.unreachable, "the server sends the client away")))

@@ -10,7 +10,7 @@ struct RoomLog {
   /// How long a repeated message is recognised: longer than a sender repeats one, which is for 10 s after its receipt, until the lost
   /// home's silence is noticed, and while a home is looked for and joined (60 s and 15 s).
   static let memory = Duration.seconds(120)
-  static let knownLimit = 16_384
+  static let knownLimit = 32_768
 
   private struct Name: Hashable {
     let sender: Participant.ID

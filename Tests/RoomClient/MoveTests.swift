@@ -223,26 +223,41 @@ struct MoveTests {
     #expect(ana.servers.attempts.count < 40)
   }
 
-  /// Of a room whose homes die one after the other: the first known place still sends the client to the next one.
-  @Test func clientThatFollowsNoMoreRedirectsTriesItsOtherPlaces() throws {
-    let ana = try Ana.joined(Self.places)
-    ana.admit { $0 }
+  /// Of a room whose homes die one after the other: the first known places still send the client to the last one.
+  @Test(arguments: [false, true])
+  func clientThatFollowsNoMoreRedirectsTriesItsOtherPlaces(_ isOldHomeBack: Bool) throws {
+    let places = Self.places + ["ws://n4"]
+    let ana = try Ana.joined(places)
+    ana.admit(places: places) { $0 }
     for number in 0..<8 {
-      ana.servers.say(.moved(places: [Self.places[(number + 2) % 3]]))
+      ana.servers.say(.moved(places: [places[(number + 1) % 4]]))
       ana.servers.run(for: .seconds(4))
     }
     #expect(ana.servers.client.signaling.place == "ws://n1")
     let admit = ana.servers.answer
     ana.servers.answer = { place, message in
-      guard place == "ws://n2", case .join = message else { return admit(place, message) }
-      return [.refused(Failure(.moved, ""), places: ["ws://n3"])]
+      guard place != "ws://n4", case .join = message else { return admit(place, message) }
+      return [.refused(Failure(.moved, ""), places: ["ws://n4"])]
     }
-    ana.servers.behaviours["ws://n1"] = .refuses
+    if !isOldHomeBack { ana.servers.behaviours["ws://n1"] = .refuses }
     ana.servers.forget()
     ana.servers.lose()
-    ana.servers.run(for: .seconds(10))
-    #expect(ana.servers.places == ["ws://n1", "ws://n2", "ws://n3"])
+    ana.servers.run(for: .seconds(15))
+    #expect(ana.servers.places == places)
     #expect(ana.recorder.events.last == "rejoined")
+  }
+
+  /// As of a socket that does not open before the attempt's time is over.
+  @Test func lossOfAnAttemptThatWasGivenUpChangesNothing() throws {
+    let ana = try Ana.joined(["ws://n1"])
+    ana.servers.behaviours["ws://n1"] = .hangs
+    ana.servers.lose()
+    ana.servers.run(for: .milliseconds(5_100))  // the attempt has had 5 s; the next one follows after 0.25 s or more
+    let next = try #require(ana.servers.client.signaling.deadline)
+    ana.servers.forget()
+    ana.servers.lose(.notMade("no answer"))
+    #expect(ana.servers.client.signaling.deadline == next)
+    #expect(ana.servers.attempts == [])
   }
 
   @Test func movesWithStaysBetweenThemAreNotBounded() throws {

@@ -211,8 +211,11 @@ struct Ana {
   }
 
   /// Servers that admit her: to a new conversation each time, and to no former one.
-  func admit(as epoch: @escaping (String) -> String, continues: Bool = true, history: [ReceivedMessage] = []) {
-    servers.answer = { [places = ["ws://n1", "ws://n2", "ws://n3"]] place, message in
+  func admit(
+    places: [String] = ["ws://n1", "ws://n2", "ws://n3"], as epoch: @escaping (String) -> String, continues: Bool = true,
+    history: [ReceivedMessage] = []
+  ) {
+    servers.answer = { place, message in
       switch message {
       case .resumeConversation: [.refused(Failure(.unknownConversation, ""))]
       case .join:

@@ -43,10 +43,21 @@ struct ServerPlacesTests {
     var places = connected(
       to: ["ws://n1:80/signaling", "ws://n2:8080/signaling", "ws://[::1]:80"], naming: ["ws://n2:8080", "ws://n1"])
     places.lost(.broken)
-    #expect(round(places) == ["ws://n2:8080", "ws://n1", "ws://[::1]"])
-    var secure = connected(to: ["wss://n1:443/signaling", "wss://n2:80/rooms"], naming: ["wss://n1"])
+    #expect(round(places) == ["ws://n2:8080", "ws://n1", "ws://[::1]:80"])
+    var secure = connected(
+      to: ["wss://n1/signaling", "wss://n1/a/signaling", "wss://n1:80", "wss://signaling"],
+      naming: ["wss://n1:443", "wss://signaling/"])
     secure.lost(.broken)
-    #expect(round(secure) == ["wss://n1", "wss://n2:80/rooms"])
+    #expect(round(secure) == ["wss://n1:443", "wss://signaling/", "wss://n1/a/signaling", "wss://n1:80"])
+  }
+
+  /// A server compares it with the addresses of the nodes.
+  @Test func silentHomeIsNamedInItsOwnForm() {
+    var places = connected(to: ["ws://n1:80/signaling"], naming: ["ws://n1:80", "ws://n2:80/signaling"])
+    places.lost(.silent)
+    places.advance()
+    #expect(places.current == "ws://n2:80/signaling")
+    #expect(places.unreachableHome == "ws://n1:80")
   }
 
   @Test func roundAfterBreakBeginsWithTheLastServerWhereNoneIsNamed() {

@@ -84,12 +84,14 @@ export class DataMemory {
   /**
    * What a room may not have, or may have forgotten, in order. It waits for a receipt again.
    * @param left when the server that had us was lost: what it had acknowledged within `PASSED_ON` before is said again.
+   * @param continues whether the room is restored from the ledger: only then do its orders prove anything.
    */
-  unheard(isRoomNew, left) {
+  unheard(isRoomNew, left, continues) {
     for (const [id, entry] of this.#sent) {
       const { acknowledged, order } = entry;
       if (acknowledged !== null && (!isRoomNew || left - acknowledged >= PASSED_ON)) this.#sent.delete(id);
       if (acknowledged !== null && order !== null) entry.former = { order, acknowledged };
+      if (!continues) entry.former = null;
       entry.acknowledged = null;
     }
     return [...this.#sent.values()].map(({ message }) => message);
@@ -202,18 +204,22 @@ export class Places {
    * @returns the pause before the next place in milliseconds, or null after too many redirects in a row: the round goes on without it.
    */
   redirect(places = []) {
+    const isStay = this.#admitted !== null;
     this.#endStay();
     this.#redirects++;
-    const isTooMany = this.#redirects > REDIRECTS;
     const former = this.current;
-    this.#targets = isTooMany ? [] : this.#usable(places);
+    if (this.#redirects > REDIRECTS) {
+      this.#targets = [];
+      if (isStay || !this.hasNext) this.#begin([], [former, this.#suspect]);
+      return null;
+    }
+    this.#targets = this.#usable(places);
     if (this.#targets.length > 0) {
       const others = this.#known.filter((place) => !this.#targets.includes(place));
       this.#named = [...this.#targets, ...others].slice(0, PLACES);
       this.#home = this.#targets[0];
     }
     this.#begin(this.#targets, [former, this.#suspect]);
-    if (isTooMany) return null;
     const late = this.#redirects - PROMPT_REDIRECTS;
     return late > 0 ? 250 * 2 ** Math.min(late, 4) * (0.5 + Math.random() / 2) : 0;
   }

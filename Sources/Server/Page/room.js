@@ -548,7 +548,7 @@ export class Room extends EventTarget {
 
   #enter({ local, participants, history, epoch, continues, places, pingSeconds, silenceSeconds }) {
     const isRoomNew = this.#epoch !== epoch;
-    const unheard = this.me ? this.#memory.unheard(isRoomNew, this.#left ?? performance.now()) : [];
+    const unheard = this.me ? this.#memory.unheard(isRoomNew, this.#left ?? performance.now(), continues) : [];
     // A restored room counts on: we have all of it up to the last message that we know.
     this.#known = this.me && isRoomNew && continues ? this.#lastOrder : 0;
     if (this.me && isRoomNew && !continues) this.#seen = this.#lastOrder = 0;
