@@ -5,7 +5,7 @@
 ///     first connection            the configured addresses, in order
 ///     after a broken connection   the room's home, then the other places of the last server, then those of the configuration
 ///     after silence               the other places, then the silent one
-///     after a redirect            the places of the redirect, then the others, at last the server that redirects and the silent one
+///     after a redirect            the places of the redirect, then the others, at last the server that redirects and a home that is down
 ///
 /// A later round tries a home that could not be reached last, if the round before has reached another server; otherwise the fault is more
 /// likely the client's own network, and the home, which may still wait for the client, comes first again. A client without addresses, whose transport knows the one router there
@@ -133,7 +133,8 @@ struct ServerPlaces: Hashable {
   mutating func redirect(to places: [String]) -> Bool {
     targets = acceptable(places)
     if let first = targets.first {
-      named = Array((targets + known.filter { place in !targets.contains { Self.isSame($0, place) } }).prefix(Self.limit))
+      let others = known.filter { place in !targets.contains { Self.isSame($0, place) } }
+      named = Array((targets + others).prefix(Self.limit))
       home = first
       renameCurrent()
     }

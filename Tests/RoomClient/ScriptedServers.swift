@@ -212,8 +212,8 @@ struct Ana {
 
   /// Servers that admit her: to a new conversation each time, and to no former one.
   func admit(
-    places: [String] = ["ws://n1", "ws://n2", "ws://n3"], as epoch: @escaping (String) -> String, continues: Bool = true,
-    history: [ReceivedMessage] = []
+    places: [String] = ["ws://n1", "ws://n2", "ws://n3"], as epoch: @escaping (String) -> String,
+    continues: Bool = true, history: [ReceivedMessage] = []
   ) {
     servers.answer = { place, message in
       switch message {
