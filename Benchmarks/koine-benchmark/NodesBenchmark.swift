@@ -6,7 +6,7 @@ import KoineEmbeddedBackend
 /// of more nodes.
 ///
 /// For instructions: `KOINE_NODES=10 valgrind --tool=callgrind koine-benchmark nodes --seconds N`, with two lengths. The difference is
-/// free of the start's cost and the joins'. With `KOINE_ROOMS=1` most of it is that of the nodes themselves.
+/// free of the start's cost and the joins'.
 struct NodesBenchmark {
   let seconds: Int
   /// At least one: the nodes open with the first participant.
