@@ -21,6 +21,8 @@ final class PeerSlot {
   /// Packets of the queue that went out.
   @exclusivity(unchecked) fileprivate var forwarded = 0
   @exclusivity(unchecked) fileprivate var isDirty = false
+  /// Whether it waits in the table's list of slots whose deadline has come.
+  @exclusivity(unchecked) fileprivate var isDue = false
   /// The peer's deadline, as it was polled.
   @exclusivity(unchecked) fileprivate var due: Tick?
   @exclusivity(unchecked) fileprivate var alarm = HeapAlarm()
@@ -174,10 +176,16 @@ final class PeerTable {
   /// Handles the timeouts of all peers with a deadline up to `now`, on all workers of the pool at once. Afterwards calls
   /// `afterwards` on the caller's thread, for one slot after the other.
   func handleTimeouts(by pool: ForkJoinPool?, at now: Tick, afterwards: (PeerSlot) -> Void) {
-    while let slot = popDue(at: now) { due.append(slot) }
+    // After a standstill several alarms of one slot are past. It is handled once: two workers at one peer would destroy its memory.
+    while let slot = popDue(at: now) {
+      guard !slot.isDue else { continue }
+      slot.isDue = true
+      due.append(slot)
+    }
     guard !due.isEmpty else { return }
     share(due, by: pool, ofUse: due.count) { $0.peer.handleTimeout(at: now) }
     for index in due.indices {
+      due[index].isDue = false
       touch(due[index])
       afterwards(due[index])
     }

@@ -339,13 +339,15 @@ package final class UDPLoop: @unchecked Sendable {
       guard let client = clients[entry.owner], client.alarm.fired(entry), let deadline = client.deadline else {
         continue
       }
-      if deadline <= now { due.append(client) } else { client.alarm.arm(deadline, client.id, in: &timers) }
+      guard deadline <= now else {
+        client.alarm.arm(deadline, client.id, in: &timers)
+        continue
+      }
+      client.deadline = nil  // other alarms of it that are past have nothing left to wake
+      due.append(client)
     }
     // Only now: a client that asks to be woken at once gets another turn.
-    for index in due.indices {
-      due[index].deadline = nil
-      due[index].client?.handleTimeout(at: now)
-    }
+    for index in due.indices { due[index].client?.handleTimeout(at: now) }
     due.removeAll(keepingCapacity: true)
   }
 }

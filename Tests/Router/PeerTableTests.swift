@@ -4,7 +4,7 @@ import Testing
 
 @testable import KoineRouter
 
-/// Which peer gets a datagram.
+/// Which peer gets a datagram, and which peers are handled when their time has come.
 @Suite struct PeerTableTests {
   private let now = Tick(nanoseconds: 1_000_000_000)
   private let table = PeerTable()
@@ -71,5 +71,44 @@ import Testing
     #expect(slot === ben.slot)
     receive(answer, slot)
     #expect(table.find(Bytes([128, 0]).readable, from: shared) === ben.slot, "the address is Ben's")
+  }
+
+  /// A peer asks to be woken at one time, then at a sooner one; when the table is called again, both are past.
+  @Test func peerWithTwoPastAlarmsIsHandledOnce() throws {
+    var random = SeededRandom(seed: 1)
+    let certificate = try Certificate.shared()
+    func peer(_ role: PeerConfiguration.Role) throws -> Peer {
+      try Peer(configuration: PeerConfiguration(role: role, certificate: certificate), random: random.fork(), now: now)
+    }
+    let (asking, silent) = (try peer(.client), try peer(.server))
+    asking.addLocalAddress(shared)
+    silent.addLocalAddress(router)
+    asking.setRemote(silent.localDescription, at: now)
+    let slot = table.add(asking)
+    // Its checks are not answered: in the end the next is sent after a long pause.
+    var time = now
+    settle(slot, at: time)
+    while let next = table.deadline, next < now + .seconds(5) {
+      time = next
+      table.handleTimeouts(by: nil, at: time) { _ in }
+      settle(slot, at: time)
+    }
+    let first = try #require(table.deadline)
+    silent.addLocalAddress(.loopback(port: 7_001))
+    asking.setRemote(silent.localDescription, at: time)
+    settle(slot, at: time)
+    #expect(try #require(table.deadline) < first)
+    let later = time + .seconds(2)
+    var handled = 0
+    table.handleTimeouts(by: nil, at: later) { _ in handled += 1 }
+    #expect(handled == 1)
+    table.handleTimeouts(by: nil, at: later) { _ in handled += 1 }
+    #expect(handled == 1, "nothing is left")
+  }
+
+  private func settle(_ slot: PeerSlot, at time: Tick) {
+    let out = Bytes(capacity: 1_600)
+    table.touch(slot)
+    while table.poll(into: out.writable, at: time) != nil {}
   }
 }
