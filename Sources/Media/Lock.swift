@@ -3,10 +3,11 @@ import Glibc
 /// Guards one small value. Nothing foreign is called while it is held.
 ///
 /// Over `pthread_mutex`, because `Synchronization.Mutex` gives the thread sanitizer false races on Linux when contended.
-/// `@unchecked Sendable`: the value is touched only between lock and unlock.
+/// `@unchecked Sendable`: the value is touched only between lock and unlock. For the same reason the run-time check of exclusive access is
+/// left out: a second access would have to take the lock, and wait for ever.
 public final class Lock<Value>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private var value: Value
+  @exclusivity(unchecked) private var value: Value
 
   /// Creates a lock around a value.
   public init(_ value: Value) {

@@ -4,8 +4,9 @@ import Glibc
 ///
 /// Work runs on *lanes*: jobs of one lane run one at a time, in order of time, then of posting. A real scheduler runs
 /// lanes on one pool of as many threads as there are cores, and a few more while some are blocked. A virtual scheduler runs
-/// all jobs inline on the thread that advances it. Virtual time stands still while a job runs.
-public final class Scheduler: @unchecked Sendable {  // everything mutable is guarded by `mutex`
+/// all jobs inline on the thread that advances it. Virtual time stands still while a job runs. `@unchecked Sendable`, and without the
+/// check of exclusive access: everything mutable is guarded by `mutex`.
+public final class Scheduler: @unchecked Sendable {
   /// The kind of a scheduler's time.
   public enum Kind: Sendable {
     /// The machine's clock.
@@ -19,13 +20,13 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
   let mutex: UnsafeMutablePointer<pthread_mutex_t>
   /// Wakes workers.
   let wake: UnsafeMutablePointer<pthread_cond_t>
-  var jobs = TimedJobs()
-  private var order: UInt64 = 0
-  private var virtualNow = Tick(nanoseconds: 1_000_000_000)
-  private var hasEnded = false
-  private var postObserver: (@Sendable () -> Void)?
+  @exclusivity(unchecked) var jobs = TimedJobs()
+  @exclusivity(unchecked) private var order: UInt64 = 0
+  @exclusivity(unchecked) private var virtualNow = Tick(nanoseconds: 1_000_000_000)
+  @exclusivity(unchecked) private var hasEnded = false
+  @exclusivity(unchecked) private var postObserver: (@Sendable () -> Void)?
   /// Of the real clock's threads.
-  var pool = WorkerPool()
+  @exclusivity(unchecked) var pool = WorkerPool()
 
   /// The real clock, shared by the whole process: one pool of threads however many rooms there are.
   public static let real = Scheduler(kind: .real)

@@ -55,9 +55,12 @@ extension Tick: CustomStringConvertible {
 extension Duration {
   /// The whole duration in nanoseconds; beyond ±292 years it saturates.
   @inlinable public var nanoseconds: Int64 {
-    // Durations below 9 s, which are the most, and those below an hour need no division of 128 bits.
-    if let short = Int64(exactly: self.attoseconds) { return short / 1_000_000_000 }
-    if self > .zero, let long = Int64(exactly: self.attoseconds >> 9) { return long / (1_000_000_000 >> 9) }
+    // Durations below 9 s, which are the most, and those below an hour need no division of 128 bits. `Int64(exactly:)` is a call.
+    let whole = self.attoseconds
+    let short = Int64(truncatingIfNeeded: whole)
+    if Int128(short) == whole { return short / 1_000_000_000 }
+    let long = Int64(truncatingIfNeeded: whole >> 9)
+    if whole > 0, Int128(long) == whole >> 9 { return long / (1_000_000_000 >> 9) }
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000

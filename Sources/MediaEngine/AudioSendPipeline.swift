@@ -4,8 +4,8 @@ import KoineCodecs
 
 /// From a microphone, through processing where it is asked for, to Opus packets of 20 ms (RFC 7587), each with its level (RFC 6464).
 ///
-/// Captures and encodes on one lane: a hop costs as much as encoding. `@unchecked Sendable`: `shared` is a lock, the rest
-/// is touched on that lane only.
+/// Captures and encodes on one lane: a hop costs as much as encoding. `@unchecked Sendable`, and without the check of exclusive access:
+/// `shared` is a lock, the rest is touched on that lane only.
 package final class AudioSendPipeline: @unchecked Sendable {
   private struct Shared {
     var isMuted = false
@@ -28,14 +28,14 @@ package final class AudioSendPipeline: @unchecked Sendable {
   private let stamps: StampedMedia?
   private let lane: Lane
   private let shared: Lock<Shared>
-  private var encoder: OpusEncoderBox?
-  private var processor: CaptureProcessor?
-  private var pending: [Int16] = []
-  private var pendingSince = Tick.zero
-  private var meter = SpeechLevel()
-  private var appliedLoss = 0
-  private var lastStamp: Tick?
-  private var blocks = FrameBufferPool()
+  @exclusivity(unchecked) private var encoder: OpusEncoderBox?
+  @exclusivity(unchecked) private var processor: CaptureProcessor?
+  @exclusivity(unchecked) private var pending: [Int16] = []
+  @exclusivity(unchecked) private var pendingSince = Tick.zero
+  @exclusivity(unchecked) private var meter = SpeechLevel()
+  @exclusivity(unchecked) private var appliedLoss = 0
+  @exclusivity(unchecked) private var lastStamp: Tick?
+  @exclusivity(unchecked) private var blocks = FrameBufferPool()
 
   /// - Parameter echoReference: what a loudspeaker near the microphone plays; used while echo is cancelled.
   package init(
@@ -174,7 +174,7 @@ package final class AudioSendPipeline: @unchecked Sendable {
 
 /// The one owner of an Opus encoder.
 private final class OpusEncoderBox {
-  private var encoder: OpusEncoder
+  @exclusivity(unchecked) private var encoder: OpusEncoder
 
   init(_ settings: AudioSendSettings) throws(CodecError) {
     encoder = try OpusEncoder(channels: settings.channels)

@@ -334,8 +334,8 @@ struct PlayoutBuffer {
 
 /// The one owner of an Opus decoder. Every function replaces the samples in `out`, which keeps its memory.
 private final class OpusDecoderBox {
-  private var decoder: OpusDecoder
-  private var pcm: [Int16]
+  @exclusivity(unchecked) private var decoder: OpusDecoder
+  @exclusivity(unchecked) private var pcm: [Int16]
   private let channels: Int
 
   init(channels: Int) throws(CodecError) {

@@ -3,7 +3,8 @@ import KoineCodecs
 
 /// Plays all talkers. Every 10 ms the mixer pulls each talker's audio, hands it to the talker's own sinks, and gives the mix
 /// to the loudspeaker. It uses one lane and one tick for any number of talkers, and does not tick without talkers.
-package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, the blocks are touched on the lane only
+/// `@unchecked Sendable`, and without the check of exclusive access: `shared` is a lock, the rest is touched on the lane only.
+package final class PlayoutMixer: @unchecked Sendable {
   private struct Shared {
     var talkers: [AudioReceivePipeline] = []
     /// Talkers that play by themselves.
@@ -18,16 +19,16 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
   package let echoReference: EchoReference?
   private let shared: Lock<Shared>
   /// Of one channel and of two.
-  private var voices = (AudioBlock(captured: .zero), AudioBlock(channels: 2, captured: .zero))
-  private var mix: AudioBlock
+  @exclusivity(unchecked) private var voices = (AudioBlock(captured: .zero), AudioBlock(channels: 2, captured: .zero))
+  @exclusivity(unchecked) private var mix: AudioBlock
   /// Interleaved. Of two channels only while a talker has two.
-  private var sums = [Int32](repeating: 0, count: 2 * AudioBlock.length)
+  @exclusivity(unchecked) private var sums = [Int32](repeating: 0, count: 2 * AudioBlock.length)
   /// The mix in one channel, for `echoReference`.
-  private var reference = [Int16](repeating: 0, count: AudioBlock.length)
+  @exclusivity(unchecked) private var reference = [Int16](repeating: 0, count: AudioBlock.length)
   private let mostChannels: Int
   /// When the next block is due, and the job that plays it. The job is made once, so that no block allocates.
-  private var due = Tick.zero
-  private var tickJob: @Sendable () -> Void = {}
+  @exclusivity(unchecked) private var due = Tick.zero
+  @exclusivity(unchecked) private var tickJob: @Sendable () -> Void = {}
 
   /// - Parameter mostChannels: of the mix, 1 or 2. With 2 the mix has two channels while a talker has two.
   package init(scheduler: Scheduler, sink: (any AudioSink)?, mostChannels: Int = 2) {
