@@ -69,6 +69,8 @@ package struct ClusterNode: Sendable {
     enum Step {
       case waiting(until: Tick)
       case placing(nonce: String)
+      /// No node takes rooms: the ledger is asked whether the room is open somewhere.
+      case finding
       case opening
       case takingOver(Takeover)
     }
@@ -262,7 +264,9 @@ package struct ClusterNode: Sendable {
     guard let candidate = placement.candidate(region: search.region, excluding: excluded, at: now) else {
       placement.refresh(at: now)
       // This node itself is soon in the list.
-      return lease.record.takesRooms && !excluded.contains(id) ? pause(room, at: now) : found(room, .full)
+      if lease.record.takesRooms, !excluded.contains(id) { return pause(room, at: now) }
+      searches[room]?.step = .finding
+      return send(.find(room: room), of: .search(room))
     }
     guard candidate != id else { return open(room, at: now) }
     let nonce = random.makeID()
@@ -305,6 +309,12 @@ package struct ClusterNode: Sendable {
         placement.forget(candidate)
         searches[room]?.excluded.insert(candidate)
         searches[room]?.step = .waiting(until: now)
+      default: pause(room, at: now)
+      }
+    case (.finding, .find):
+      switch answer {
+      case .found(let place?, isAlive: true) where place.home != id: homeIs(place.home, room, at: now)
+      case .found: found(room, .full)
       default: pause(room, at: now)
       }
     default: break
@@ -542,7 +552,7 @@ package struct ClusterNode: Sendable {
       switch state.step {
       case .waiting(let until): search = search.sooner(until)
       case .takingOver(let takeover): search = search.sooner(takeover.deadline)
-      case .placing, .opening: break
+      case .placing, .finding, .opening: break
       }
     }
     if isConnected { closing = closings.values.reduce(nil) { $0.sooner($1.retry) } }
@@ -657,7 +667,7 @@ package struct ClusterNode: Sendable {
     case .opening where rooms[room] == nil:
       searches[room]?.step = .waiting(until: now)
       return true
-    case .waiting, .placing, .opening: return false
+    case .waiting, .placing, .finding, .opening: return false
     }
   }
 

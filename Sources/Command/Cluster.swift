@@ -117,7 +117,9 @@ final class LedgerClient: Sendable {
     }
     limit.cancel()
     let (isConnected, reason) = state.withLock { ($0.isConnected, $0.reason) }
-    guard isConnected else { throw SampleExit(code: 69, "there is no way to the ledger: \(reason)") }
+    guard isConnected else {
+      throw SampleExit(code: 69, "there is no way to the ledger: \(ledger.failure ?? reason)")
+    }
   }
 
   func nodes() async throws -> [ListedNode] {
@@ -152,15 +154,25 @@ final class LedgerClient: Sendable {
     _ = try await answer(to: .publish(.node(node), try JSONCodec.encode(order)))
   }
 
-  /// How many participants are in the rooms of all nodes that answer within a second.
-  func participants() async throws -> [String: Int] {
-    var silent = Set(try await nodes().map(\.record.id))
+  /// What the living nodes say of their rooms.
+  struct Occupancy {
+    /// How many participants are in each room that is open.
+    var participants: [String: Int] = [:]
+    /// Living nodes that have not answered within a second.
+    var silent: Set<NodeID> = []
+    var living: Set<NodeID> = []
+  }
+
+  func occupancy() async throws -> Occupancy {
+    let living = Set(try await nodes().map(\.record.id))
+    var silent = living
     for attempt in 0..<20 where !silent.isEmpty {
       if attempt % 5 == 0 { for node in silent { try await order(NodeOrder(.report, to: reader), node) } }
       try await Task.sleep(for: .milliseconds(50))
       silent.subtract(state.withLock { $0.reports.filter(\.isLast).map(\.node) })
     }
-    return state.withLock { $0.reports }.reduce(into: [:]) { $0.merge($1.rooms) { $1 } }
+    let participants = state.withLock { $0.reports }.reduce(into: [:]) { $0.merge($1.rooms) { $1 } }
+    return Occupancy(participants: participants, silent: silent, living: living)
   }
 
   private static var unexpected: SampleExit { SampleExit(code: 69, "the ledger's answer cannot be read") }
@@ -220,22 +232,37 @@ struct ClusterRooms: ClusterCommand {
 
   private struct Line: Encodable {
     var room, home, term: String
-    /// nil: the home has not answered.
+    /// nil: the room is not open, or its home has not answered.
     var participants: Int?
   }
 
   private struct Answer: Encodable { var rooms: [Line] }
 
   func perform(_ ledger: LedgerClient) async throws {
-    let counts = try await ledger.participants()
-    let lines = try await ledger.rooms().map {
-      Line(room: $0.room, home: $0.place.home.name, term: $0.place.term.text, participants: counts[$0.room])
+    let occupancy = try await ledger.occupancy()
+    let rooms = try await ledger.rooms()
+    let lines = rooms.map {
+      Line(
+        room: $0.room, home: $0.place.home.name, term: $0.place.term.text,
+        participants: occupancy.participants[$0.room])
     }
     if options.json {
       return print(String(decoding: try JSONCodec.encode(Answer(rooms: lines)), as: UTF8.self))
     }
-    let rows = lines.map { [$0.home, $0.participants.map(String.init) ?? "?", $0.term, $0.room] }
+    let rows = zip(lines, rooms).map { line, room in
+      let count = line.participants.map(String.init) ?? Self.state(of: room, occupancy)
+      return [line.home, count, line.term, LogText.line(line.room)]
+    }
     print(Table.text([["HOME", "PARTICIPANTS", "TERM", "ROOM"]] + rows))
+  }
+}
+
+extension ClusterRooms {
+  /// Of a room of which no node has said how many are in it.
+  fileprivate static func state(of room: RoomListing, _ occupancy: LedgerClient.Occupancy) -> String {
+    let home = room.place.home
+    if !occupancy.living.contains(home) { return "home is dead" }
+    return occupancy.silent.contains(home) ? "?" : "not open"
   }
 }
 
@@ -244,6 +271,8 @@ protocol NodeCommand: ClusterCommand {
   var wait: Int { get }
   func target(_ ledger: LedgerClient) async throws -> (NodeID, NodeOrder)
   func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool
+  /// Why it is not done, and what holds now.
+  func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String
 }
 
 extension NodeCommand {
@@ -257,7 +286,8 @@ extension NodeCommand {
         return
       }
     }
-    throw SampleExit(code: 69, "the node has not done it within \(wait) s")
+    let obstacle = try await obstacle(ledger, by: node)
+    throw SampleExit(code: 69, "the node has not done it within \(wait) s: \(obstacle)")
   }
 }
 
@@ -273,8 +303,19 @@ struct DrainNode: NodeCommand {
   }
 
   func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
-    guard try await !ledger.rooms().contains(where: { $0.place.home == node }) else { return false }
-    return try await !ledger.nodes().contains { $0.record.id == node && $0.record.state == .serving }
+    // By its own count: the ledger may name it as the home of rooms that it has never opened.
+    try await !ledger.nodes().contains {
+      $0.record.id == node && ($0.record.state == .serving || $0.record.load.rooms > 0)
+    }
+  }
+
+  func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String {
+    let nodes = try await ledger.nodes().map(\.record)
+    guard let record = nodes.first(where: { $0.id == node }) else { return "it has ended" }
+    if record.state == .serving { return "it does not answer" }
+    let others = nodes.contains { $0.id != node && $0.takesRooms }
+    return "it drains; rooms left: \(record.load.rooms)" + (others ? "" : ", because no other node takes rooms")
+      + ". \"koine cluster serve \(node.name)\" ends the draining"
   }
 }
 
@@ -292,6 +333,8 @@ struct ServeAgain: NodeCommand {
   func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
     try await ledger.nodes().contains { $0.record.id == node && $0.record.state == .serving }
   }
+
+  func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String { "it does not answer" }
 }
 
 struct MoveRoom: NodeCommand {
@@ -310,6 +353,19 @@ struct MoveRoom: NodeCommand {
 
   func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
     try await !ledger.rooms().contains { $0.room == room && $0.place.home == node }
+  }
+
+  func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String {
+    let occupancy = try await ledger.occupancy()
+    if !occupancy.living.contains(node) {
+      return "the room's home \(node.name) is dead; the next participant's join opens the room at another node"
+    }
+    if occupancy.silent.contains(node) { return "the room's home \(node.name) does not answer" }
+    guard occupancy.participants[room] != nil else {
+      return "\(node.name) has not opened the room; the next participant's join opens it"
+    }
+    let others = try await ledger.nodes().contains { $0.record.id != node && $0.record.takesRooms }
+    return others ? "the room is still at \(node.name)" : "no other node takes rooms"
   }
 }
 

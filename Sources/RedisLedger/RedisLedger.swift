@@ -53,6 +53,7 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
   private let logger: Logger
   private let onEvent: @Sendable (LedgerEvent) -> Void
   private let waiting = Lock(0)
+  private let lastFailure = Lock<String?>(nil)
 
   private var requests: RedisLink?
   private var messages: RedisLink?
@@ -241,6 +242,9 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     messages.start()
   }
 
+  /// Why there is no connection, also if there never was one; nil while there is one. Any thread may read it.
+  package var failure: String? { lastFailure.withLock { $0 } }
+
   private func dialer() -> RedisDialer {
     var times = RedisDialer.Limits()
     times.silence = .nanoseconds(limits.silence.nanoseconds)
@@ -252,6 +256,7 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     switch event {
     case .opened:
       isConnected = true
+      lastFailure.withLock { $0 = nil }
       sentScripts = []
       onEvent(.connected)
     case .away(let failure):
@@ -259,6 +264,7 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
       (unexecuted, unsent) = ([], CircularBuffer())
       answerAll(.failed(.away(failure.description)))
       if report.away(failure) { logger.warning("ledger: away: \(failure)\(advice(failure))") }
+      lastFailure.withLock { $0 = failure.description }
       guard isConnected else { return }
       isConnected = false
       onEvent(.disconnected(failure.description))

@@ -64,21 +64,31 @@ struct Readiness: Sendable {
   static let patience = Duration.seconds(2)
 
   private var lastAnswer: Tick?
+  private var isRegistered = false
+  private var isNameTaken = false
   var isDraining = false
   var knowsRegistry = false
 
   /// A ledger that cannot write, as with a full disk, still answers what is only read: that does not count.
   mutating func answered(_ answer: LedgerAnswer, at now: Tick) {
     switch answer {
-    case .failed, .nodes, .page, .jobs, .rooms, .found, .registry: break
-    case .done, .registered, .placed, .appended, .nameTaken, .evicted, .alive, .gone, .fenced, .behind: lastAnswer = now
+    case .failed, .nodes, .page, .jobs, .rooms, .found, .registry: return
+    case .registered: (isRegistered, isNameTaken) = (true, false)
+    case .nameTaken: (isRegistered, isNameTaken) = (false, true)
+    case .evicted: isRegistered = false
+    case .done, .placed, .appended, .alive, .gone, .fenced, .behind: break
     }
+    lastAnswer = now
   }
 
   /// - Returns: why the node is not ready; nil if it is.
   func obstacle(at now: Tick) -> String? {
     if isDraining { return "draining" }
     guard let lastAnswer else { return "the ledger has not answered yet" }
+    if isNameTaken {
+      return "another living node has the name, or this node's former process has ended less than 5 s ago"
+    }
+    if !isRegistered { return "the node is not in the list of nodes yet" }
     if !knowsRegistry { return "the registry has not been read yet" }
     let silence = now - lastAnswer
     return silence <= Self.patience

@@ -233,9 +233,7 @@ public struct ServerSettings: Hashable, Sendable {
       case .cluster: cluster = text.isEmpty ? nil : text
       case .node: node = text
       case .public:
-        guard text.hasPrefix("ws://") || text.hasPrefix("wss://"), (6...256).contains(text.utf8.count),
-          !text.contains(where: { $0.isWhitespace || $0 == "," })
-        else { throw layer.wrong(name, text, "ws://HOST:PORT or wss://HOST") }
+        guard Self.isPublicAddress(text) else { throw layer.wrong(name, text, "ws://HOST:PORT or wss://HOST") }
         publicAddress = text
       case .region: region = text
       case .drainLimit:
@@ -251,6 +249,20 @@ public struct ServerSettings: Hashable, Sendable {
       case .open, .keys, .tlsCertificate, .tlsKey, .localCA, .livestreams: break  // belong together
       }
     }
+  }
+
+  /// Participants' clients connect there: no user, no query, and a port that there is.
+  private static func isPublicAddress(_ text: String) -> Bool {
+    guard let scheme = ["ws://", "wss://"].first(where: text.hasPrefix), text.utf8.count <= 256,
+      !text.contains(where: { $0.isWhitespace || ",@?#".contains($0) })
+    else { return false }
+    let authority = text.dropFirst(scheme.count).prefix { $0 != "/" }
+    let isNumeric6 = authority.hasPrefix("[")
+    guard !isNumeric6 || authority.contains("]") else { return false }
+    let host = isNumeric6 ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }
+    let rest = authority.dropFirst(host.count + (isNumeric6 ? 2 : 0))
+    guard !host.isEmpty, rest.isEmpty || rest.hasPrefix(":") else { return false }
+    return rest.isEmpty || UInt16(rest.dropFirst()).map { $0 > 0 } == true
   }
 
   /// The first source (options, environment, file) with keys or an open server decides admission completely. A source that only says

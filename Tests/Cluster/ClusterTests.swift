@@ -124,6 +124,25 @@ import Testing
     checkAll(world)
   }
 
+  /// With no node left that takes rooms, all go on at their homes, and each node sends participants there.
+  @Test func openRoomIsFoundAtEachNodeWhileNoNodeTakesRooms() throws {
+    let world = world()
+    let last = try home(of: "room0", in: world)
+    for node in world.nodes where node !== last {
+      node.drain()
+      world.run(for: .seconds(2))
+    }
+    last.drain()
+    world.run(for: .seconds(2))
+    let late = (0..<6).map { world.addPerson("late\($0)", room: "room0") }
+    world.run(for: .seconds(5))
+    for person in late {
+      #expect(person.isJoined, "\(person.name)")
+      #expect(person.refusals == 0, "\(person.name)")
+    }
+    checkAll(world)
+  }
+
   /// Row 5 of the issue: what the cluster costs does not depend on how many nodes there are.
   @Test func requestsOfANodeDoNotGrowWithTheNumberOfNodes() {
     var counts: [Double] = []

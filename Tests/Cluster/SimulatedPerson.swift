@@ -224,6 +224,7 @@ final class SimulatedPerson {
       disconnect()
       connect(to: home)
     case .refused:
+      refusals += 1
       disconnect()
       world.schedule(after: .milliseconds(200)) { [unowned self] in if node == nil { connect(to: nil) } }
     }
@@ -253,6 +254,7 @@ final class SimulatedPerson {
   private(set) var joined = Tick.zero
   /// How often it has joined.
   private(set) var joins = 0
+  private(set) var refusals = 0
   var unacknowledged: Int { sent.count { $0.isKept && $0.acknowledged == nil } }
 
   func checkIsAtHome() {

@@ -173,6 +173,17 @@ import Testing
     #expect(complaint(open.merging([.keys: ["k"]]) { $1 }) == "the options: either keys or open")
   }
 
+  @Test(arguments: [
+    ("ws://127.0.0.1:8080", true), ("wss://n1.example.com", true), ("wss://n1.example.com/koine/", true),
+    ("ws://[::1]:8080", true), ("ws://127.0.0.1:99999", false), ("ws://127.0.0.1:0", false), ("ws://host:", false),
+    ("ws://u:p@host", false), ("ws://host?x=1", false), ("ws://:8080", false), ("ws://[::1", false),
+    ("http://host", false), ("ws://", false),
+  ])
+  func publicAddressIsOneToWhichParticipantsCanConnect(address: String, isValid: Bool) {
+    let complaint = complaint([.open: ["true"], .cluster: ["redis://127.0.0.1:6379"], .public: [address]])
+    #expect((complaint == nil) == isValid, "\(complaint ?? "accepted")")
+  }
+
   // MARK: As a command
 
   private func lines(_ words: String) async throws -> [String] {
