@@ -57,7 +57,7 @@ extension RouterHost {
     switch event {
     case .uncertain(true):
       logger.warning("the ledger does not answer: receipts of kept messages wait, and new rooms do")
-    case .uncertain(false): logger.notice("the ledger answers again")
+    case .uncertain(false): logger.notice("the ledger answers")
     case .nameTaken(let other):
       logger.critical("another living node has this node's name", metadata: ["node": "\(other)"])
       configuration.cluster?.nameTaken(other)

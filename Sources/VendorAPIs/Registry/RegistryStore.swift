@@ -93,11 +93,19 @@ package struct RegistryChange: Sendable {
   }
 }
 
-package enum RegistryError: Error, Hashable, Sendable {
+package enum RegistryError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Another writer has changed the value in the meantime.
   case conflict
   /// The store does not answer, or cannot write. The call may have been executed.
   case unavailable(String)
+
+  /// As callers of the APIs read it.
+  package var description: String {
+    switch self {
+    case .conflict: "another writer has changed the value"
+    case .unavailable(let reason): reason
+    }
+  }
 }
 
 /// The observers of changes in a store.
