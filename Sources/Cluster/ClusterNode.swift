@@ -479,7 +479,9 @@ package struct ClusterNode: Sendable {
       return settle(at: now)
     }
     isDraining = true
-    lease.update({ $0.state = .draining }, at: now)
+    // With the rooms of this moment: who waits until there are none must not read an earlier count.
+    let homes = rooms.count
+    lease.update({ ($0.state, $0.load.rooms) = (.draining, homes) }, at: now)
     handOverAll(at: now)
     settle(at: now)
   }

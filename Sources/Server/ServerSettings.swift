@@ -256,13 +256,11 @@ public struct ServerSettings: Hashable, Sendable {
     guard let scheme = ["ws://", "wss://"].first(where: text.hasPrefix), text.utf8.count <= 256,
       !text.contains(where: { $0.isWhitespace || ",@?#".contains($0) })
     else { return false }
-    let authority = text.dropFirst(scheme.count).prefix { $0 != "/" }
-    let isNumeric6 = authority.hasPrefix("[")
-    guard !isNumeric6 || authority.contains("]") else { return false }
-    let host = isNumeric6 ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }
-    let rest = authority.dropFirst(host.count + (isNumeric6 ? 2 : 0))
-    guard !host.isEmpty, rest.isEmpty || rest.hasPrefix(":") else { return false }
-    return rest.isEmpty || UInt16(rest.dropFirst()).map { $0 > 0 } == true
+    let authority = String(text.dropFirst(scheme.count).prefix { $0 != "/" })
+    if authority.hasPrefix("["), authority.hasSuffix("]") { return authority.count > 2 }
+    guard authority.contains(":") else { return isHostName(authority) }
+    guard let (host, port) = endpoint(authority), port > 0 else { return false }
+    return authority.hasPrefix("[") ? host.first != "[" : isHostName(host)
   }
 
   /// The first source (options, environment, file) with keys or an open server decides admission completely. A source that only says

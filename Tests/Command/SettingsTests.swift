@@ -177,7 +177,7 @@ import Testing
     ("ws://127.0.0.1:8080", true), ("wss://n1.example.com", true), ("wss://n1.example.com/koine/", true),
     ("ws://[::1]:8080", true), ("ws://127.0.0.1:99999", false), ("ws://127.0.0.1:0", false), ("ws://host:", false),
     ("ws://u:p@host", false), ("ws://host?x=1", false), ("ws://:8080", false), ("ws://[::1", false),
-    ("http://host", false), ("ws://", false),
+    ("ws://[]:80", false), ("wss://[::1]", true), ("http://host", false), ("ws://", false),
   ])
   func publicAddressIsOneToWhichParticipantsCanConnect(address: String, isValid: Bool) {
     let complaint = complaint([.open: ["true"], .cluster: ["redis://127.0.0.1:6379"], .public: [address]])
