@@ -519,8 +519,9 @@ package struct ClusterNode: Sendable {
     settle(at: now)
   }
 
-  package mutating func update(load: NodeLoad, at now: Tick) {
-    lease.update({ $0.load = load }, at: now)
+  /// Changes what the node publishes about itself.
+  package mutating func update(_ change: (inout NodeRecord) -> Void, at now: Tick) {
+    lease.update(change, at: now)
     settle(at: now)
   }
 

@@ -201,6 +201,8 @@ struct ClusterStatus: ClusterCommand {
     var region: String
     var load: Double
     var rooms, participants, silenceMilliseconds: Int
+    /// Equal for nodes that admit the same participants.
+    var admission: String?
   }
 
   private struct Answer: Encodable { var nodes: [Line] }
@@ -211,7 +213,8 @@ struct ClusterStatus: ClusterCommand {
         node: node.record.id.name, incarnation: node.record.id.incarnation, state: node.record.state.rawValue,
         public: node.record.publicAddress, region: node.record.region,
         load: (node.record.load.value * 100).rounded() / 100, rooms: node.record.load.rooms,
-        participants: node.record.load.participants, silenceMilliseconds: Int(node.silence.inMilliseconds))
+        participants: node.record.load.participants, silenceMilliseconds: Int(node.silence.inMilliseconds),
+        admission: node.record.admission)
     }
     if options.json {
       return print(String(decoding: try JSONCodec.encode(Answer(nodes: lines)), as: UTF8.self))
@@ -223,6 +226,15 @@ struct ClusterStatus: ClusterCommand {
       ]
     }
     print(Table.text([["NODE", "STATE", "REGION", "LOAD", "ROOMS", "PARTICIPANTS", "HEARTBEAT", "ADDRESS"]] + table))
+    if let difference = Self.difference(in: lines) { print("\n\(difference)") }
+  }
+
+  /// What is said of nodes that do not admit the same participants.
+  private static func difference(in lines: [Line]) -> String? {
+    let groups = Dictionary(grouping: lines.filter { $0.admission != nil }) { $0.admission }
+    guard groups.count > 1 else { return nil }
+    let names = groups.values.map { $0.map(\.node).joined(separator: ", ") }.sorted()
+    return "These admit different participants (--keys, --open): \(names.joined(separator: " | "))"
   }
 }
 
@@ -270,7 +282,8 @@ extension ClusterRooms {
 protocol NodeCommand: ClusterCommand {
   var wait: Int { get }
   func target(_ ledger: LedgerClient) async throws -> (NodeID, NodeOrder)
-  func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool
+  /// - Returns: what then holds; nil: it is not done.
+  func outcome(_ ledger: LedgerClient, by node: NodeID) async throws -> String?
   /// Why it is not done, and what holds now.
   func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String
 }
@@ -281,8 +294,8 @@ extension NodeCommand {
     for _ in 0..<max(1, wait * 2) {
       try await ledger.order(order, node)
       try await Task.sleep(for: .milliseconds(500))
-      if try await isDone(ledger, by: node) {
-        if options.json { print("{\"done\":true}") }
+      if let outcome = try await outcome(ledger, by: node) {
+        print(options.json ? "{\"done\":true}" : outcome)
         return
       }
     }
@@ -302,11 +315,12 @@ struct DrainNode: NodeCommand {
     (try await ledger.node(named: node).record.id, NodeOrder(.drain))
   }
 
-  func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
-    // By its own count: the ledger may name it as the home of rooms that it has never opened.
-    try await !ledger.nodes().contains {
-      $0.record.id == node && ($0.record.state == .serving || $0.record.load.rooms > 0)
+  func outcome(_ ledger: LedgerClient, by node: NodeID) async throws -> String? {
+    guard let record = try await ledger.nodes().first(where: { $0.record.id == node })?.record else {
+      return "\(node.name) has ended"
     }
+    // By its own count: the ledger may name it as the home of rooms that it has never opened.
+    return record.state == .serving || record.load.rooms > 0 ? nil : "\(node.name) has no rooms and takes none"
   }
 
   func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String {
@@ -330,8 +344,9 @@ struct ServeAgain: NodeCommand {
     (try await ledger.node(named: node).record.id, NodeOrder(.serve))
   }
 
-  func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
-    try await ledger.nodes().contains { $0.record.id == node && $0.record.state == .serving }
+  func outcome(_ ledger: LedgerClient, by node: NodeID) async throws -> String? {
+    let isServing = try await ledger.nodes().contains { $0.record.id == node && $0.record.state == .serving }
+    return isServing ? "\(node.name) takes rooms" : nil
   }
 
   func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String { "it does not answer" }
@@ -351,8 +366,11 @@ struct MoveRoom: NodeCommand {
     return (place.home, NodeOrder(.move, room: room))
   }
 
-  func isDone(_ ledger: LedgerClient, by node: NodeID) async throws -> Bool {
-    try await !ledger.rooms().contains { $0.room == room && $0.place.home == node }
+  func outcome(_ ledger: LedgerClient, by node: NodeID) async throws -> String? {
+    guard let place = try await ledger.rooms().first(where: { $0.room == room })?.place else {
+      return "the room has ended"
+    }
+    return place.home == node ? nil : "the room is at \(place.home.name)"
   }
 
   func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String {

@@ -77,6 +77,8 @@ package struct NodeRecord: Hashable, Sendable {
   package var region = ""
   /// Of the log entries and node messages that the node writes and reads.
   package var version = 1
+  /// Whom the node admits, in a word that is the same for equal keys; nodes of one cluster admit the same participants.
+  package var admission: String?
   package var load = NodeLoad()
 
   package init(id: NodeID) { self.id = id }
@@ -109,7 +111,7 @@ package struct NodeLoad: Hashable, Sendable, Codable {
 
 extension NodeRecord: Codable {
   private enum CodingKeys: String, CodingKey {
-    case id, state, region, version, load, fingerprint
+    case id, state, region, version, load, fingerprint, admission
     case publicAddress = "public"
     case linkAddress = "link"
     case mediaAddress = "media"
@@ -127,6 +129,7 @@ extension NodeRecord: Codable {
     publicKey = try fields.decodeIfPresent(String.self, forKey: .publicKey)
     region = try fields.decodeIfPresent(String.self, forKey: .region) ?? ""
     version = try fields.decodeIfPresent(Int.self, forKey: .version) ?? 1
+    admission = try fields.decodeIfPresent(String.self, forKey: .admission)
     load = try fields.decodeIfPresent(NodeLoad.self, forKey: .load) ?? NodeLoad()
   }
 }

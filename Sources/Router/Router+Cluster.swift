@@ -74,10 +74,16 @@ extension Router {
   package func setLoad(_ value: Double, at now: Tick) {
     guard let cluster else { return }
     let counts = statistics
-    cluster.node.update(
-      load: NodeLoad(
-        value: rooms.count >= configuration.limits.rooms ? max(1, value) : value, rooms: counts.rooms,
-        participants: counts.participants), at: now)
+    let load = NodeLoad(
+      value: rooms.count >= configuration.limits.rooms ? max(1, value) : value, rooms: counts.rooms,
+      participants: counts.participants)
+    cluster.node.update({ $0.load = load }, at: now)
+    takeClusterOutputs(at: now)
+  }
+
+  /// Whom the node admits (`NodeRecord.admission`).
+  package func setAdmission(_ word: String?, at now: Tick) {
+    cluster?.node.update({ $0.admission = word }, at: now)
     takeClusterOutputs(at: now)
   }
 

@@ -35,6 +35,7 @@ extension RouterHost {
       ledgerMeter.answered(number, isAnswer: isAnswer, at: now)
       if case .nodes(let listed) = answer {
         nodes.withLock { $0.update(living: listed.compactMap(\.record.publicAddress), at: now) }
+        warnOfOtherAdmission(in: listed.map(\.record))
       }
       readiness.withLock { $0.answered(answer, at: now) }
     case .connected, .disconnected: break
@@ -51,6 +52,27 @@ extension RouterHost {
       ledger.ledger.send(request, number: number, at: now)
     }
     for event in router.takeClusterEvents() { handle(event) }
+  }
+
+  /// From any thread.
+  func publishAdmission(_ word: String?) {
+    post { [weak self] in
+      guard let self, let router = signaling?.router else { return }
+      router.setAdmission(word, at: now)
+      endTurn(at: now)
+    }
+  }
+
+  /// A participant that one node admits must be admitted by the next home of its room, too. One warning for each such node.
+  private func warnOfOtherAdmission(in records: [NodeRecord]) {
+    let own = admission
+    let others = Set(records.filter { $0.admission != nil && $0.admission != own }.map(\.id))
+    for other in others.subtracting(nodesOfOtherAdmission).sorted() {
+      logger.warning(
+        "another node admits other participants: give all nodes the same --keys, or all --open",
+        metadata: ["node": "\(other.name)"])
+    }
+    nodesOfOtherAdmission = others
   }
 
   private func handle(_ event: ClusterEvent) {
@@ -154,12 +176,17 @@ extension RouterHost {
     else { return }
     switch order.order {
     case .drain:
+      if !readiness.withLock(\.isDraining) { logger.notice("draining, by order of an operator") }
       readiness.withLock { $0.isDraining = true }
       router.drain(at: now)
     case .serve:
+      if readiness.withLock(\.isDraining) { logger.notice("taking rooms again, by order of an operator") }
       readiness.withLock { $0.isDraining = false }
       router.endDraining(at: now)
-    case .move: if let room = order.room { router.handOver(room, at: now) }
+    case .move:
+      guard let room = order.room else { break }
+      logger.info("handing a room over, by order of an operator", metadata: ["room": "\(room)"])
+      router.handOver(room, at: now)
     case .report: if let to = order.to { report(router, to: to) }
     }
     endTurn(at: now)

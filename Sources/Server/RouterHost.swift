@@ -1,5 +1,6 @@
 import KoineAdmissions
 import KoineBase
+import KoineLedger
 import KoineRouter
 import KoineSignaling
 import KoineSignalingHost
@@ -53,6 +54,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   var ledgerMeter = LedgerMeter()
   let readiness = Lock(Readiness())
   let nodes = Lock(KnownNodes())
+  /// As they were in the last list of nodes.
+  @exclusivity(unchecked) var nodesOfOtherAdmission: Set<NodeID> = []
   var drainWaits: [CheckedContinuation<Void, Never>] = []
   var releaseWaits: [CheckedContinuation<Void, Never>] = []
   var hasLeftCluster = false
@@ -139,7 +142,11 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     routerConfiguration.attendant = configuration.attendant
     routerConfiguration.roomPermit = { [weak self] client in self?.roomPermit(for: client) }
     routerConfiguration.pacesPages = true
-    routerConfiguration.cluster = configuration.cluster.map { ClusterConfiguration(record: $0.record) }
+    routerConfiguration.cluster = configuration.cluster.map { cluster in
+      var record = cluster.record
+      record.admission = admission
+      return ClusterConfiguration(record: record)
+    }
     let signaling = SignalingHost(
       router: Router(configuration: routerConfiguration, random: .system(), now: now),
       configuration: .init(resumeGrace: resumeGrace, pacesPages: true))
@@ -215,9 +222,13 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   // MARK: Connections: from any thread
 
+  /// For `NodeRecord.admission`.
+  var admission: String? { access.withLock { $0.word } }
+
   func admit(_ new: ServerConfiguration.Access) {
     access.withLock { $0 = new }
     renewAuthorization()
+    publishAdmission(new.word)
   }
 
   private func renewAuthorization() {

@@ -13,6 +13,14 @@ public struct ServerConfiguration: Sendable {
     case keys([VerificationKey])
     /// The server admits every client: it does not check the signatures of tokens.
     case open
+
+    /// For `NodeRecord.admission`.
+    var word: String? {
+      switch self {
+      case .open: "open"
+      case .keys(let keys): try? VerificationKey.digest(of: keys)
+      }
+    }
   }
 
   /// A way to the media port.

@@ -144,7 +144,7 @@ public struct ServerSettings: Hashable, Sendable {
   ///   - options: all values of each option that was given.
   ///   - environment: all of the process's; only `KOINE_SERVE_…` is looked at.
   ///   - file: its name, and what it holds.
-  /// - Throws: `ServerError` for an unknown setting, an invalid value, or settings without admission.
+  /// - Throws: `ServerError` for an unknown setting, an invalid value, settings without admission, or some that exclude each other.
   public init(
     options: [Name: [String]], environment: [String: String] = [:], file: (name: String, bytes: [UInt8])? = nil
   ) throws(ServerError) {
@@ -160,6 +160,9 @@ public struct ServerSettings: Hashable, Sendable {
       })
     {
       throw ServerError(description: "\(name.rawValue) is of a node in a cluster: say cluster, too")
+    }
+    guard cluster == nil || registry == nil else {
+      throw ServerError(description: "the registry of a cluster is in its ledger: leave out registry")
     }
     guard !livestreams || recordings != nil else {
       throw ServerError(description: "livestreams are sent where rooms are recorded: say recordings, too")

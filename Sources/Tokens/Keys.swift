@@ -145,6 +145,26 @@ public struct VerificationKey: Sendable {
   }
 }
 
+extension VerificationKey {
+  /// Eight characters that are the same for keys that accept the same tokens, in any order. They lead to no key.
+  package static func digest(of keys: [VerificationKey]) throws(TokenError) -> String {
+    var lines: [String] = []
+    for key in keys {
+      let material: [UInt8]
+      switch key.material {
+      case .secret(let secret): material = secret
+      case .pair(let pair):
+        let (x, y) = try pair.point()
+        material = x + y
+      }
+      let kinds = key.binding.kinds?.map(\.rawValue).sorted().joined(separator: ",")
+      let binding = [kinds, key.binding.rooms?.text, key.binding.audience].map { $0 ?? "*" }
+      lines.append(([Base64URL.encode(SHA256Digest.of(material)), key.id ?? "*"] + binding).joined(separator: " "))
+    }
+    return Base64URL.encode(SHA256Digest.of(lines.sorted().joined(separator: "\n").utf8).prefix(6))
+  }
+}
+
 extension SigningKey {
   /// Secret bytes that follow from the key and a purpose: the same for the same key, and without a way back to the key.
   package func derivedSecret(for purpose: String) throws(TokenError) -> [UInt8] {

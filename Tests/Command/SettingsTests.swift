@@ -184,6 +184,11 @@ import Testing
     #expect((complaint == nil) == isValid, "\(complaint ?? "accepted")")
   }
 
+  @Test func clusterHasNoFileOfTheRegistry() {
+    let complaint = complaint([.open: ["true"], .cluster: ["redis://127.0.0.1:6379"], .registry: ["r.json"]])
+    #expect(complaint == "the registry of a cluster is in its ledger: leave out registry")
+  }
+
   // MARK: As a command
 
   private func lines(_ words: String) async throws -> [String] {

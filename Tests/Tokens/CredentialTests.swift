@@ -248,6 +248,23 @@ import Testing
     }
   }
 
+  @Test func digestIsTheSameForKeysThatAcceptTheSameTokens() throws {
+    var set = try KeySet(newKey: "one")
+    try set.rotate(to: "two")
+    let keys = set.keys
+    let digest = try VerificationKey.digest(of: keys)
+    #expect(digest.count == 8)
+    #expect(try VerificationKey.digest(of: KeySet(json: set.publicJSON).keys.reversed()) == digest)
+    #expect(try VerificationKey.digest(of: [keys[0]]) != digest)
+    var bound = keys
+    bound[0].binding.audience = "calls.example"
+    #expect(try VerificationKey.digest(of: bound) != digest)
+    let secret = [UInt8](repeating: 7, count: 32)
+    #expect(
+      try VerificationKey.digest(of: [VerificationKey(secret: secret, id: "a")])
+        != VerificationKey.digest(of: [VerificationKey(secret: secret, id: "b")]))
+  }
+
   @Test func keyBindingsAreReadBackFromJSON() throws {
     let entry = #"{"kty":"oct","kid":"s","k":"\#(Base64URL.encode(secret))","koine":"#
     let binding = #"{"kinds":["meeting-session","room"],"rooms":"team-*","audience":"a"}"#

@@ -1,0 +1,111 @@
+import Dispatch
+import Foundation
+import Koine
+import KoineServerBackend
+import KoineTestSupport
+import Testing
+
+/// `koine cluster` as a program, at a Redis and at nodes of this test's own.
+@Suite(.timeLimit(.minutes(3))) struct ClusterCommandTests {
+  private struct NoSuchLine: Error, CustomStringConvertible { let description: String }
+
+  private static var built: String {
+    URL(fileURLWithPath: Swift.CommandLine.arguments[0]).deletingLastPathComponent().path
+  }
+
+  private let folder: Folder
+  private let redis: Int
+
+  init() throws { (folder, redis) = (try Folder(), try Ports.free()) }
+
+  /// The lines of both outputs, and the code.
+  private func cluster(_ words: String) async throws -> [String] {
+    let text = try await KoineTestSupport.Command(
+      ["sh", "-c", "\(Self.built)/koine cluster \(words) 2>&1; echo \"code $?\""],
+      environment: ["KOINE_SERVE_CLUSTER": "redis://127.0.0.1:\(redis)"]
+    ).run()
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  /// Asks until the answer has a line that begins so, with any number of spaces between its words.
+  private func line(_ start: String, of words: String) async throws -> String {
+    for _ in 0..<300 {
+      let lines = try await cluster(words).map { $0.split(separator: " ").joined(separator: " ") }
+      if let line = lines.first(where: { $0.hasPrefix(start) }) { return line }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    throw NoSuchLine(description: "no line \"\(start)\": \(try await cluster(words))")
+  }
+
+  /// Nodes `n1` and `n2`, and `n3`, which homes no rooms and has keys, while the others are open.
+  private func served(_ body: @Sendable (_ address: String) async throws -> Void) async throws {
+    let ports = (try Ports.free(), try Ports.free(), try Ports.free())
+    let (koine, keys) = ("'\(Self.built)/koine'", folder.file("keys.json"))
+    func node(_ number: Int, _ port: Int, _ options: String) -> String {
+      "\(koine) serve --listen 127.0.0.1:\(port) --node n\(number) --log-level notice \(options) "
+        + "</dev/null 2>\(folder.file("n\(number).log")) & all=\"$all $!\""
+    }
+    let script = """
+      trap 'kill -9 $all' TERM
+      redis-server --port \(redis) --bind 127.0.0.1 --dir \(folder.path) --save '' >/dev/null & all=$!
+      \(koine) token keys \(keys) >/dev/null
+      export KOINE_SERVE_CLUSTER=redis://127.0.0.1:\(redis)
+      \(node(1, ports.0, "--open --public ws://127.0.0.1:\(ports.0)"))
+      \(node(2, ports.1, "--open --public ws://127.0.0.1:\(ports.1)"))
+      \(node(3, ports.2, "--keys \(keys)"))
+      echo started
+      wait
+      """
+    try await KoineTestSupport.Command("sh", "-c", script).run(beside: { _ in
+      try await body("ws://127.0.0.1:\(ports.0)")
+    })
+  }
+
+  private func session(at address: String) throws -> Session {
+    let backend = ServerBackend(try #require(ServerAddress(address)))
+    return Session(
+      JoinRequest(room: "tea", participantID: "ana", name: "Ana"),
+      in: World(backend: backend, delivery: Delivery(queue: DispatchQueue(label: "delivery"))))
+  }
+
+  @Test func operatorSeesNodesAndRoomsAndMovesThem() async throws {
+    try await served { address in
+      #expect(try await line("n1 serving", of: "status").hasSuffix(address))
+      _ = try await line("n2 serving", of: "status")
+      #expect(try await line("n3 serving", of: "status").hasSuffix("homes no rooms"))
+      #expect(
+        try await line("These", of: "status") == "These admit different participants (--keys, --open): n1, n2 | n3")
+      let ana = try session(at: address)
+      try await ana.join()
+
+      let first = try await line("n", of: "rooms")
+      let home = String(first.prefix(2))
+      let other = home == "n1" ? "n2" : "n1"
+      #expect(first.hasPrefix("\(home) 1 ") && first.hasSuffix(" tea"), "\(first)")
+      #expect(try await cluster("move cake") == ["koine cluster: there is no room 'cake'", "code 66"])
+      #expect(try await cluster("move tea --wait 30") == ["the room is at \(other)", "code 0"])
+      _ = try await line("\(other) 1 ", of: "rooms")
+      #expect(try await cluster("drain \(other) --wait 30") == ["\(other) has no rooms and takes none", "code 0"])
+      _ = try await line("\(home) 1 ", of: "rooms")
+      let stuck = try await cluster("drain \(home) --wait 1")
+      #expect(stuck.first?.contains("it drains; rooms left: 1, because no other node takes rooms") == true, "\(stuck)")
+      #expect(stuck.last == "code 69")
+      #expect(try await cluster("serve \(home) --json --wait 30") == [#"{"done":true}"#, "code 0"])
+      await ana.leave()
+      while try await cluster("rooms").count > 2 { try await Task.sleep(for: .milliseconds(100)) }
+
+      let log = try String(contentsOfFile: folder.file("n3.log"), encoding: .utf8)
+      for node in ["n1", "n2"] {
+        let warning = "node=\(node) [KoineServer] another node admits other participants"
+        #expect(log.components(separatedBy: warning).count == 2, "\(log)")
+      }
+    }
+  }
+
+  @Test func missingLedgerAndMissingNodeHaveTheirExitCodes() async throws {
+    let gone = try await cluster("status")
+    #expect(gone.first?.hasPrefix("koine cluster: there is no way to the ledger") == true, "\(gone)")
+    #expect(gone.last == "code 69")
+    #expect(try await cluster("status --cluster http://a").last == "code 64")
+  }
+}
