@@ -108,6 +108,11 @@ package struct ClusterNode: Sendable {
   private var requests: UInt64 = 0
   private var generations = 0
   private var isConnected = false
+  /// When the present connection to the ledger, or the last one, began.
+  private var connectedAt: Tick?
+  /// When this node registered again, after its lease had ended. The leases of others may have ended, too, as in an outage of the ledger:
+  /// the room of a node that has not registered again yet looks as if its home were dead.
+  private var returned: Tick?
   private var isDraining = false
   private var isDrained = false
   /// Rooms for which no node had capacity are tried again.
@@ -149,7 +154,7 @@ package struct ClusterNode: Sendable {
   }
 
   private mutating func connected(at now: Tick) {
-    isConnected = true
+    (isConnected, connectedAt) = (true, now)
     lease.connected(at: now)
     placement.connected(at: now)
     for room in rooms.keys.sorted() {
@@ -259,7 +264,7 @@ package struct ClusterNode: Sendable {
 
   private mutating func place(_ room: String, at now: Tick) {
     guard let search = searches[room] else { return }
-    guard isConnected else { return pause(room, at: now) }
+    guard isConnected, returned.map({ now >= $0 + limits.settling }) ?? true else { return pause(room, at: now) }
     let excluded = search.excluded.union(isDraining ? [id] : [])
     guard let candidate = placement.candidate(region: search.region, excluding: excluded, at: now) else {
       placement.refresh(at: now)
@@ -313,7 +318,8 @@ package struct ClusterNode: Sendable {
       }
     case (.finding, .find):
       switch answer {
-      case .found(let place?, isAlive: true) where place.home != id: homeIs(place.home, room, at: now)
+      case .found(let place?, isAlive: true): homeIs(place.home, room, at: now)
+      case .found where connectedAt.map({ now < $0 + limits.settling }) ?? true: pause(room, at: now)
       case .found: found(room, .full)
       default: pause(room, at: now)
       }
@@ -361,9 +367,10 @@ package struct ClusterNode: Sendable {
 
   // MARK: Rooms
 
-  /// Whether entries of the room are dropped, because another node may already be its home. Their receipts must not go out, even if the
-  /// room stays here in the end.
-  package func dropsEntries(of room: String) -> Bool { rooms[room]?.ownership.dropsEntries ?? false }
+  /// Whether another node may already be the home of a room that was this node's.
+  package func isLeaving(_ room: String) -> Bool {
+    rooms[room].map { $0.ownership.isHandingOver && !$0.ownership.isServing } ?? false
+  }
 
   /// Stores an entry of a room of which this node is the home. `stored` follows.
   /// - Parameter entry: with an order above those before.
@@ -432,7 +439,11 @@ package struct ClusterNode: Sendable {
         rooms[room]?.opened = now
         outputs.append(.opened(room: room, term: term, base: base, entries: entries))
         found(room, .here)
-        if isDraining { giveAway(room, at: now) }
+        guard isDraining else { break }
+        // Another node had not heard of the draining yet.
+        isDrained = false
+        nextHandOver = nextHandOver ?? now + .seconds(1)
+        giveAway(room, at: now)
       case .stored(let order): outputs.append(.stored(room: room, through: order))
       case .late(let order): outputs.append(.late(room: room, order: order))
       case .needsEntries(let after, let through):
@@ -476,6 +487,7 @@ package struct ClusterNode: Sendable {
   package mutating func drain(at now: Tick) {
     guard !isDraining else {
       isDrained = false
+      handOverAll(at: now)
       return settle(at: now)
     }
     isDraining = true
@@ -505,7 +517,7 @@ package struct ClusterNode: Sendable {
   }
 
   private mutating func giveAway(_ room: String, at now: Tick) {
-    guard rooms[room]?.ownership.isServing == true,
+    guard isConnected, let ownership = rooms[room]?.ownership, ownership.isServing, !ownership.isHandingOver,
       let other = placement.candidate(region: lease.record.region, excluding: [id], at: now)
     else { return }
     placement.placed(on: other, at: now)
@@ -637,6 +649,7 @@ package struct ClusterNode: Sendable {
       case .registered(let isAgain):
         placement.refresh(at: now)
         guard isAgain else { break }
+        returned = now
         for room in rooms.keys {
           rooms[room]?.ownership.check(at: now)
           touched.insert(room)

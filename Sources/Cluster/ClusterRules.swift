@@ -16,6 +16,8 @@ package struct ClusterLimits: Hashable, Sendable {
   package var listInterval = Duration.seconds(1)
   /// The silence after which a node in the list is not taken for alive any more.
   package var seen = Duration.seconds(2)
+  /// How long after the ledger has come back its list of nodes may lack living ones, which register again.
+  package var settling = Duration.seconds(2)
   /// The load that is expected of a room that was placed a short time ago, as a part of a node's capacity.
   package var expectedLoad = 0.01
   /// How long the expected load counts beside the reported one.

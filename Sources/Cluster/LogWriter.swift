@@ -38,6 +38,8 @@ struct LogWriter: Sendable {
   private var isConnected: Bool
   private var retry: Tick?
   private var backoff = Backoff()
+  /// Entries above this order are not sent: the room is being handed over.
+  private var last: UInt64?
   /// Where the ledger's log ends, if entries are missing that it had confirmed.
   private var missing: UInt64?
   /// Of entries that the room does not need any more, the soonest first.
@@ -51,7 +53,17 @@ struct LogWriter: Sendable {
     renewal = now + limits.renewal
   }
 
-  var isEmpty: Bool { waiting.isEmpty && missing == nil }
+  // MARK: Handing over
+
+  /// From now on, only the entries that are there already are sent. Later ones wait: in the end they are sent, or, if the room has
+  /// moved, their senders repeat them at the new home.
+  mutating func hold() { last = top }
+
+  /// The room stays.
+  mutating func release() { last = nil }
+
+  /// Whether the ledger has all entries that are sent.
+  var isDone: Bool { missing == nil && waiting.first.map { $0.entry.order > last ?? .max } ?? true }
 
   // MARK: Entries
 
@@ -109,7 +121,7 @@ struct LogWriter: Sendable {
     retry = nil
     let previous = sent == 0 ? confirmed : waiting[sent - 1].entry.order
     var (entries, bytes) = ([LogEntry](), 0)
-    for item in waiting[sent...].prefix(limits.entriesOfRequest) {
+    for item in waiting[sent...].prefix(limits.entriesOfRequest) where item.entry.order <= last ?? .max {
       guard entries.isEmpty || bytes + item.entry.content.count <= limits.bytesOfRequest else { break }
       entries.append(item.entry)
       bytes += item.entry.content.count
@@ -173,9 +185,12 @@ struct LogWriter: Sendable {
 
   // MARK: Time
 
+  /// When the next receipt is late.
+  var lateDeadline: Tick? { settled < waiting.count ? waiting[settled].isLateAt : nil }
+
   /// Does not count requests that can go out at once, which `nextRequest` gives.
   var deadline: Tick? {
-    var soonest = settled < waiting.count ? waiting[settled].isLateAt : nil
+    var soonest = lateDeadline
     guard isConnected, missing == nil, flying.count < limits.requests else { return soonest }
     if let retry { return soonest.sooner(retry) }
     if flying.isEmpty { soonest = soonest.sooner(renewal) }

@@ -46,10 +46,13 @@ package struct Placement: Sendable {
   /// - Parameter answer: to `LedgerRequest.nodes`.
   package mutating func handle(_ answer: LedgerAnswer, at now: Tick) {
     isAsked = false
-    next = now + limits.listInterval
-    guard case .nodes(let listed) = answer else { return }
-    nodes = [:]
-    for item in listed { nodes[item.record.id] = Seen(record: item.record, heartbeat: now - item.silence) }
+    // `refresh` may have been called in the meantime.
+    next = next ?? now + limits.listInterval
+    if case .nodes(let listed) = answer {
+      nodes = [:]
+      for item in listed { nodes[item.record.id] = Seen(record: item.record, heartbeat: now - item.silence) }
+    }
+    ask(at: now)
   }
 
   package var deadline: Tick? { isConnected && !isAsked ? next : nil }

@@ -43,8 +43,9 @@ package struct RoomOwnership: Sendable {
     case placing
     case reading(Placed, entries: [StoredEntry])
     case serving(LogWriter)
-    /// Receipts that wait come first. Then the request is on its way (`isAsked`).
-    case handingOver(LogWriter, to: NodeID, nonce: String, isAsked: Bool)
+    /// Receipts that wait come first. Then the request goes out, perhaps several times (`isSent`): from then on the other node may be
+    /// the home.
+    case handingOver(LogWriter, to: NodeID, nonce: String, isSent: Bool)
     case elsewhere
   }
 
@@ -79,10 +80,14 @@ package struct RoomOwnership: Sendable {
 
   // MARK: State
 
-  package var isServing: Bool { if case .serving = state { true } else { false } }
+  /// Whether the room is this node's: until another node may be its home.
+  package var isServing: Bool {
+    switch state {
+    case .serving, .handingOver(_, _, _, isSent: false): true
+    case .handingOver(_, _, _, isSent: true), .placing, .reading, .elsewhere: false
+    }
+  }
   package var isHandingOver: Bool { if case .handingOver = state { true } else { false } }
-  /// Whether another node may already be the home: entries are dropped.
-  package var dropsEntries: Bool { if case .handingOver(_, _, _, isAsked: true) = state { true } else { false } }
   package var isOpening: Bool {
     switch state {
     case .placing, .reading: true
@@ -107,9 +112,9 @@ package struct RoomOwnership: Sendable {
       state = .elsewhere  // so that the arrays of the writer have one owner
       defer { state = .serving(writer) }
       return body(&writer, &random)
-    case .handingOver(var writer, let to, let nonce, let isAsked):
+    case .handingOver(var writer, let to, let nonce, let isSent):
       state = .elsewhere
-      defer { state = .handingOver(writer, to: to, nonce: nonce, isAsked: isAsked) }
+      defer { state = .handingOver(writer, to: to, nonce: nonce, isSent: isSent) }
       return body(&writer, &random)
     case .placing, .reading, .elsewhere: return nil
     }
@@ -117,11 +122,10 @@ package struct RoomOwnership: Sendable {
 
   // MARK: Entries
 
-  /// Stores an entry. While the room is being handed over, entries are dropped once the request is out: they get no receipt, and
-  /// their senders repeat them to the new home.
+  /// Stores an entry. While the room is being handed over, entries wait: they are stored if the room stays. Else they get no receipt,
+  /// and their senders repeat them to the new home.
   /// - Parameter entry: with an order above those before.
   package mutating func append(_ entry: LogEntry, at now: Tick) {
-    if dropsEntries { return }
     _ = withWriter { writer, _ in writer.append(entry, at: now) }
     ask(at: now)
   }
@@ -150,6 +154,8 @@ package struct RoomOwnership: Sendable {
   package mutating func disconnected() {
     isConnected = false
     _ = withWriter { writer, _ in writer.disconnected() }
+    // The ledger has not been asked, so the room has no other home: it goes on here.
+    if case .handingOver(_, _, _, isSent: false) = state { stay() }
   }
 
   /// The node's lease had ended, and has begun again.
@@ -161,9 +167,17 @@ package struct RoomOwnership: Sendable {
 
   /// Gives the room to another node.
   package mutating func handOver(to other: NodeID, at now: Tick) {
-    guard case .serving(let writer) = state else { return }
-    state = .handingOver(writer, to: other, nonce: random.makeID(), isAsked: false)
+    guard case .serving(var writer) = state else { return }
+    writer.hold()
+    state = .handingOver(writer, to: other, nonce: random.makeID(), isSent: false)
     ask(at: now)
+  }
+
+  /// The room is not handed over after all.
+  private mutating func stay() {
+    guard case .handingOver(var writer, _, _, _) = state else { return }
+    writer.release()
+    state = .serving(writer)
   }
 
   /// A participant knows a higher number than the room: a failover of the ledger has brought an earlier home back. The room has to
@@ -231,14 +245,14 @@ package struct RoomOwnership: Sendable {
 
   private mutating func handedOver(_ answer: LedgerAnswer, to other: NodeID, _ nonce: String, at now: Tick) {
     isAsked = false
-    guard case .handingOver(let writer, other, nonce, isAsked: true) = state else { return }
+    guard case .handingOver(_, other, nonce, isSent: true) = state else { return }
     switch answer {
     case .placed(let placed): end(placed.place, .handedOver)
     case .fenced(let place):
       // Perhaps by an earlier answer to the same request, which was lost.
       end(place, place.map { $0.term.nonce == nonce } ?? false ? .handedOver : .fenced)
     case .gone:
-      state = .serving(writer)
+      stay()
       outputs.append(.handOverFailed(to: other))
     default: retry = now + backoff.next(&random)
     }
@@ -248,7 +262,7 @@ package struct RoomOwnership: Sendable {
 
   package var deadline: Tick? {
     var soonest = writer?.deadline
-    if case .handingOver(_, _, _, isAsked: true) = state { soonest = nil }
+    if case .handingOver(let writer, _, _, isSent: true) = state { soonest = writer.lateDeadline }
     guard isConnected, !isAsked else { return soonest }
     return soonest.sooner(retry)
   }
@@ -271,10 +285,10 @@ package struct RoomOwnership: Sendable {
         .read(
           room: room, term: placed.place.term, after: entries.last?.entry.order ?? 0, through: placed.last), at: now)
     case .serving: write(at: now)
-    case .handingOver(_, let other, let nonce, let isAsked):
-      if !isAsked { write(at: now) }
-      guard case .handingOver(let writer, _, _, _) = state, writer.isEmpty else { return }
-      state = .handingOver(writer, to: other, nonce: nonce, isAsked: true)
+    case .handingOver(_, let other, let nonce, let isSent):
+      if isSent { tellLate() } else { write(at: now) }
+      guard isConnected, case .handingOver(let writer, _, _, _) = state, isSent || writer.isDone else { return }
+      state = .handingOver(writer, to: other, nonce: nonce, isSent: true)
       ask(.handOver(room: room, term: writer.term, to: other, nonce: nonce), at: now)
     case .elsewhere: break
     }
@@ -294,10 +308,14 @@ package struct RoomOwnership: Sendable {
       return requests
     }
     for request in requests ?? [] { outputs.append(.request(.append(request))) }
-    for order in withWriter({ writer, _ in writer.takeLate() }) ?? [] { outputs.append(.late(order: order)) }
+    tellLate()
     guard let gap = writer?.gap else { return gapIsReported = false }
     guard !gapIsReported else { return }
     gapIsReported = true
     outputs.append(.needsEntries(after: gap.after, through: gap.through))
+  }
+
+  private mutating func tellLate() {
+    for order in withWriter({ writer, _ in writer.takeLate() }) ?? [] { outputs.append(.late(order: order)) }
   }
 }

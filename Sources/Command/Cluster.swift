@@ -349,7 +349,9 @@ struct ServeAgain: NodeCommand {
     return isServing ? "\(node.name) takes rooms" : nil
   }
 
-  func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String { "it does not answer" }
+  func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String {
+    "it does not answer, or its process is about to end (SIGTERM)"
+  }
 }
 
 struct MoveRoom: NodeCommand {

@@ -63,6 +63,7 @@ extension Room {
   /// - Returns: false if the message is new.
   func acknowledgeAgain(_ id: String, of member: Member, at now: Tick) -> Bool {
     guard let order = log?.order(of: id, from: member.id, at: now) else { return false }
+    guard log?.isWaiting(order, of: member) == false else { return true }
     if log?.isStored(order, id: id, of: member) ?? true {
       outbox.post(.dataReceipt(DataReceipt(id: id, order: order)), to: member.client)
     }

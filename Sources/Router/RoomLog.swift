@@ -68,6 +68,11 @@ struct RoomLog {
     return false
   }
 
+  /// Whether the sender will get this receipt. It may repeat its message as long as the ledger is away.
+  func isWaiting(_ order: UInt64, of member: Member) -> Bool {
+    receipts.contains { $0.order == order && $0.member === member }
+  }
+
   /// All messages up to a number are stored.
   /// - Returns: the receipts that may go out, in order.
   mutating func store(through order: UInt64) -> [(receipt: DataReceipt, member: Member)] {

@@ -337,7 +337,7 @@ extension Router {
     room.observe = configuration.roomEvent
     if let cluster {
       room.describe = { [weak cluster] in cluster?.describe(&$0, at: $1) }
-      room.isLeaving = { [weak cluster] in cluster?.node.dropsEntries(of: name) ?? false }
+      room.isLeaving = { [weak cluster] in cluster?.node.isLeaving(name) ?? false }
     }
     rooms.add(room)
     return room

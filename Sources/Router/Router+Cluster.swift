@@ -169,13 +169,12 @@ extension Router {
   /// Has the ledger store what the room keeps.
   func record(_ room: Room, at now: Tick) {
     guard let cluster, room.log != nil else { return }
+    var isRefused = false
     for entry in room.log?.takeOutgoing() ?? [] {
-      let isDropped = cluster.node.dropsEntries(of: room.name)
-      if !isDropped, cluster.node.append(entry, to: room.name, at: now) { continue }
+      if !isRefused, cluster.node.append(entry, to: room.name, at: now) { continue }
+      isRefused = true  // the ledger has entries in order: none overtakes one that waits
       if room.data.isReport(entry.order) {
-        room.log?.record(entry)  // reports are not repeated: the entry waits in case the room stays here
-      } else if isDropped {
-        room.log?.forget(entry.order)  // without a receipt the sender repeats it
+        room.log?.record(entry)  // nobody repeats a report
       } else {
         room.failed(entry.order)
       }

@@ -151,7 +151,7 @@ final class ServedAPIs: Sendable {
   func renew(_ configuration: BackEndAPIs) throws {
     let access = try Self.access(configuration.access)
     if let cluster {
-      if let keys = cluster.configure(configuration.keys) { try use(keys) }
+      if let keys = cluster.configure(configuration.keys) { try use(keys) } else { agree(in: cluster) }
     } else {
       try apis.renewKeys(of: configuration.keys)
     }
@@ -163,6 +163,10 @@ final class ServedAPIs: Sendable {
   func agreeOnKeys(ownKey: @escaping @Sendable (SigningKey) -> Void) {
     guard let cluster else { return }
     self.ownKey.withLock { $0 = ownKey }
+    agree(in: cluster)
+  }
+
+  private func agree(in cluster: ClusterKeys) {
     Task {
       do {
         guard let keys = try await cluster.agree() else { return }

@@ -24,10 +24,13 @@ struct KnownNodes: Sendable {
     origins = Set(addresses.map(Self.origin))
   }
 
-  /// Of the pages of a node that is reached at this address: `wss://n1.example.com` has those of `https://n1.example.com`.
+  /// Of the pages of a node that is reached at this address, as browsers write it: `wss://n1.example.com:443/calls` has those of
+  /// `https://n1.example.com` (RFC 6454, section 6.2).
   private static func origin(ofNodeAt address: String) -> String {
     var origin = "http" + address.dropFirst(2).lowercased()
-    if origin.hasSuffix("/") { origin.removeLast() }
-    return origin
+    let scheme = origin.hasPrefix("https:") ? "https://" : "http://"
+    if let path = origin.dropFirst(scheme.count).firstIndex(of: "/") { origin = String(origin[..<path]) }
+    let port = scheme == "https://" ? ":443" : ":80"
+    return origin.hasSuffix(port) ? String(origin.dropLast(port.count)) : origin
   }
 }

@@ -34,9 +34,7 @@ extension RouterHost {
       return run(check, of: message, on: line, at: now)
     }
     lines[line]?.beginCheck()
-    refresh(registry, for: check, since: now) { [self] in
-      // While the ledger is away, the rules in memory decide.
-      let failure = registry.hasRead ? nil : Failure(.unavailable, "the registry of the cluster is not known yet")
+    refresh(registry, for: check, since: now) { [self] failure in
       let goOn: @Sendable () -> Void = { [self] in go(on: check, failure, message, line) }
       if let apis { apis.followLinks(then: goOn) } else { goOn() }
     }
@@ -46,17 +44,22 @@ extension RouterHost {
   private static let registryPatience = Duration.seconds(8)
 
   /// From any thread.
+  /// - Parameter done: gets the reason why the message cannot be answered yet.
   private func refresh(
-    _ registry: LedgerRegistry, for check: Check, since start: Tick, then done: @escaping @Sendable () -> Void
+    _ registry: LedgerRegistry, for check: Check, since start: Tick, then done: @escaping @Sendable (Failure?) -> Void
   ) {
     registry.refresh { [self] failure in
-      guard failure != nil, now < start + Self.registryPatience else { return done() }
+      guard failure != nil else { return done(nil) }
       post { [self] in
-        if case .join(let join)? = check.question, signaling?.router.place(of: join.room).isHere == false {
-          after(.milliseconds(250)) { [self] in refresh(registry, for: check, since: start, then: done) }
-        } else {
-          done()
+        guard case .join(let join)? = check.question, signaling?.router.place(of: join.room).isHere == false else {
+          // While the ledger is away, the rules in memory decide.
+          let isKnown = registry.hasRead
+          return done(isKnown ? nil : Failure(.unavailable, "the registry of the cluster is not known yet"))
         }
+        guard now < start + Self.registryPatience else {
+          return done(Failure(.unavailable, "the ledger of the cluster does not answer"))
+        }
+        after(.milliseconds(250)) { [self] in refresh(registry, for: check, since: start, then: done) }
       }
     }
   }

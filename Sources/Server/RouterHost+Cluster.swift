@@ -180,6 +180,8 @@ extension RouterHost {
       readiness.withLock { $0.isDraining = true }
       router.drain(at: now)
     case .serve:
+      // The process ends when it is drained.
+      guard drainWaits.isEmpty else { break }
       if readiness.withLock(\.isDraining) { logger.notice("taking rooms again, by order of an operator") }
       readiness.withLock { $0.isDraining = false }
       router.endDraining(at: now)

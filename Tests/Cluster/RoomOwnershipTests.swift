@@ -208,6 +208,7 @@ import Testing
       Issue.record("\(made)")
       return
     }
+    #expect(!room.isServing)
     room.append(entry(12), at: at(2))  // its sender repeats it to the new home
     #expect(outputs(at: 2) == [])
     // The answer is lost, and the request repeated: the first one was executed.
@@ -225,6 +226,39 @@ import Testing
     room.handle(.gone(other), to: request, at: at(1))
     #expect(outputs(at: 1) == [.handOverFailed(to: other)])
     #expect(room.isServing)
+  }
+
+  @Test mutating func messageThatComesDuringTheHandOverIsStoredIfTheRoomStays() {
+    open()
+    room.append(entry(11), at: at(0))
+    #expect(requests() == [append(10, 11)])
+    room.handOver(to: other, at: at(0))
+    room.append(entry(12), at: at(0))
+    #expect(outputs() == [], "later entries do not delay the hand-over")
+    #expect(room.isServing, "participants may join until the request is out")
+    room.handle(.appended, to: append(10, 11), at: at(1))
+    let made = outputs(at: 1)
+    guard made.count == 2, made[0] == .stored(through: 11), case .request(let request) = made[1] else {
+      Issue.record("\(made)")
+      return
+    }
+    room.handle(.failed(.away("")), to: request, at: at(2))
+    #expect(outputs(at: 10_000).contains(.late(order: 12)))
+    room.handle(.gone(other), to: request, at: at(10_001))
+    #expect(outputs(at: 10_001) == [.handOverFailed(to: other), .request(append(11, 12))])
+  }
+
+  @Test mutating func roomIsServedOnIfTheLedgerIsLostBeforeTheHandOverIsSent() {
+    open()
+    room.append(entry(11), at: at(0))
+    _ = outputs()
+    room.handOver(to: other, at: at(0))
+    room.append(entry(12), at: at(0))
+    room.disconnected()
+    #expect(room.isServing && !room.isHandingOver)
+    room.handle(.failed(.away("")), to: append(10, 11), at: at(1))
+    room.connected(at: at(500))
+    #expect(requests(at: 500) == [append(10, 11, 12)])
   }
 
   @Test mutating func outrunHomeGivesUp() {

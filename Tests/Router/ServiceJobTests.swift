@@ -1,4 +1,5 @@
 import KoineBase
+import KoineCluster
 import KoineLedger
 import KoineSignaling
 import Testing
@@ -119,6 +120,35 @@ import Testing
     world.run(.seconds(3))
     #expect(ana.node == other)
     #expect(told.messages[other] == nil)
+  }
+
+  /// The report waits in the room, as too much waits for the ledger already. No later message may get into the log before it.
+  /// - Parameter space: with some of these, a small message fits where a report does not.
+  @Test(arguments: [4_000, 4_200, 4_400, 4_600, 4_800, 5_000])
+  func reportForWhichThereIsNoSpaceIsStoredBeforeLaterMessages(space: Int) throws {
+    let world = try ClusterWorld()
+    let recorder = Self.recorder
+    world.change = {
+      $0.cluster?.limits.waitingBytes = space
+      $0.attendant = RoomService(names: [recorder]) { _ in }
+    }
+    try world.start("a")
+    world.run(.seconds(2))
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    world.ledger.stop(at: world.now)
+    for number in 0..<8 { world.send(String(repeating: "\(number)", count: 500), from: ana) }
+    world.run(.milliseconds(10))
+    #expect(ana.receipts.last?.failure?.code == .tooMany, "all space is taken")
+    say("started " + String(repeating: "x", count: 1_000), of: job, in: world, at: "a")
+    world.send("small", from: ana)
+    world.run(.seconds(1))
+    world.ledger.start()
+    world.run(.seconds(3))
+    world.send("after", from: ana)
+    world.run(.seconds(1))
+    #expect(ana.order(of: "after") != nil)
+    #expect(world.nodes["a"]?.router.rooms["tea"]?.data.jobs == [Self.recorder: job])
   }
 
   @Test func roomMovedOnPurposeIsLeftByOneRecorderAndTakenByTheNext() throws {

@@ -18,6 +18,17 @@ import Testing
     #expect(nodes.addresses == ["wss://n2.example.com/"])
   }
 
+  @Test(arguments: [
+    ("wss://n1.example.com:443", "https://n1.example.com"), ("wss://n1.example.com/calls/", "https://n1.example.com"),
+    ("ws://n1.example.com:80", "http://n1.example.com"), ("ws://n1.example.com:8080", "http://n1.example.com:8080"),
+    ("wss://[::1]:443/", "https://[::1]"), ("ws://[::443]", "http://[::443]"),
+  ])
+  func originIsAsBrowsersWriteIt(address: String, origin: String) {
+    var nodes = KnownNodes()
+    nodes.update(living: [address], at: start)
+    #expect(nodes.origins == [origin])
+  }
+
   @Test func oldestDeadNodesAreForgottenAboveTheLimitAndNoLivingOnes() {
     var nodes = KnownNodes()
     for number in 0..<KnownNodes.limit { nodes.update(living: ["ws://old\(number)"], at: start + .seconds(number)) }
