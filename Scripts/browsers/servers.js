@@ -104,6 +104,12 @@ const admits = (epoch, more = {}) => (message) => ({
   resumeConversation: [{ type: "refused", failure: { code: "unknownConversation", message: "" } }],
   ping: [{ type: "pong", number: message.number }],
 }[message.type] ?? []);
+/** A server at which everybody waits to be admitted. */
+const keepsWaiting = (epoch) => (message) => message.type !== "join" ? admits(epoch)(message) : [
+  { type: "resumable", key: `key of ${epoch}`, graceSeconds: 30 },
+  { type: "nodes", places: PLACES, pingSeconds: 2, silenceSeconds: 6 },
+  { type: "waiting" },
+];
 const redirects = (...places) => (message) => ({
   join: [{ type: "refused", failure: { code: "moved", message: "elsewhere" }, places }],
   resumeConversation: [{ type: "refused", failure: { code: "unknownConversation", message: "" } }],
@@ -122,8 +128,8 @@ function expect(name, got, wanted) {
 }
 
 /** A person in the room at n1, from which the page comes. */
-async function enter(Room, more = {}) {
-  [servers, attempts, sockets] = [{ [B(1)]: admits("e1", more), [B(2)]: admits("e2"), [B(3)]: admits("e3") }, [], []];
+async function enter(Room, more = {}, first = admits("e1", more)) {
+  [servers, attempts, sockets] = [{ [B(1)]: first, [B(2)]: admits("e2"), [B(3)]: admits("e3") }, [], []];
   timers.clear();
   const room = new Room({ room: "tea", name: "Ana" });
   const events = [];
@@ -195,6 +201,20 @@ const scenarios = {
     expect(name, urls()[0], B(2));
     expect(name, joins(B(2)).map(({ unreachable }) => unreachable), [N(1)]);
     expect(name, events, ["reconnecting", "joined"]);
+  },
+  async guestThatWaitsGoesToAnotherServerWhenItsOwnIsGone(Room, name) {
+    for (const [trouble, first] of [["refuses", B(1)], ["hangs", B(2)]]) {
+      const { events, forget } = await enter(Room, {}, keepsWaiting("e1"));
+      await pass(20_000);
+      expect(name, events, []);
+      forget();
+      servers[B(1)] = trouble === "hangs" ? () => [] : trouble;
+      if (trouble === "refuses") last().drop();
+      await pass(12_000);
+      expect(name, urls()[0], first);
+      expect(name, joins(B(2)).length, 1);
+      expect(name, events.at(-1), "joined");
+    }
   },
   async firstJoinIsRedirected(Room, name) {
     const { room, events } = await enter(Room);

@@ -35,8 +35,10 @@ struct DataRouter: Codable {
   private var status: [String: DataHistory.Kept] = [:]
   /// The services' last reports in the log, by their names.
   private var reports: [String: LoggedMessage] = [:]
-  /// Numbers of earlier ones in the log.
-  private var droppedReports: [UInt64] = []
+  /// Guests that are in the room, as the log has them.
+  private var admissions: [Participant.ID: LoggedMessage] = [:]
+  /// Numbers of reports and admissions that the log need not keep any more.
+  private var dropped: [UInt64] = []
   /// Services with jobs that the room's former home has not ended. Removed when the jobs continue.
   private var formerJobs: Set<String> = []
   /// Until then participants may be on their way back.
@@ -157,11 +159,39 @@ struct DataRouter: Codable {
   private mutating func replaceReport(with report: LoggedMessage) {
     formerJobs.remove(report.message.sender)
     guard let former = reports.updateValue(report, forKey: report.message.sender) else { return }
-    droppedReports.append(former.message.order)
+    dropped.append(former.message.order)
   }
 
-  /// Whether the entry of the log with this number is the last one on a service's job.
-  func isReport(_ order: UInt64) -> Bool { reports.values.contains { $0.message.order == order } }
+  // MARK: Guests
+
+  /// A guest has been admitted from the lobby.
+  /// - Returns: what the log needs; nil in a room without a log.
+  mutating func admit(_ guest: Participant.ID, key: String) -> LoggedMessage? {
+    guard history.isLogged else { return nil }
+    order += 1
+    let admission = LoggedMessage(.granted(key: key), of: guest, order: order)
+    if let former = admissions.updateValue(admission, forKey: guest) { dropped.append(former.message.order) }
+    return admission
+  }
+
+  /// The guest is not in the room any more. The log drops its admission later than that, so the end has an entry, too.
+  mutating func endAdmission(of guest: Participant.ID) -> LoggedMessage? {
+    guard let former = admissions.removeValue(forKey: guest) else { return nil }
+    order += 1
+    dropped += [former.message.order, order]
+    return LoggedMessage(.ended, of: guest, order: order)
+  }
+
+  /// Whether the guest was in the room at this home or at an earlier one.
+  func isAdmitted(_ guest: Participant.ID, key: String) -> Bool { admissions[guest]?.admission == .granted(key: key) }
+
+  /// All guests that have been admitted.
+  var guests: [Participant.ID] { admissions.keys.sorted() }
+
+  /// Whether nobody repeats the entry of the log with this number, unlike a message.
+  func isOwn(_ order: UInt64) -> Bool {
+    reports.values.contains { $0.message.order == order } || admissions.values.contains { $0.message.order == order }
+  }
 
   /// What services are carrying out, by their names: `status(of:)` has the last report on each.
   var jobs: [String: RoomService.Job] { reports.compactMapValues(\.job) }
@@ -179,7 +209,11 @@ struct DataRouter: Codable {
     (order, history.isLogged) = (base, true)
     for (logged, age) in messages {
       let (message, received) = (logged.message, now - age)
-      if logged.report != nil {
+      if let admission = logged.admission {
+        let former = admissions.updateValue(logged, forKey: message.sender)
+        if let former { dropped.append(former.message.order) }
+        if admission == .ended { dropped.append(message.order) }
+      } else if logged.report != nil {
         replaceReport(with: logged)
         if logged.job != nil { formerJobs.insert(message.sender) }
       } else if logged.isRetained {
@@ -188,6 +222,7 @@ struct DataRouter: Codable {
         history.keep(message, lifetime: logged.lifetime?.inSeconds, for: logged.recipients, at: received)
       }
     }
+    admissions = admissions.filter { $0.value.admission != .ended }
   }
 
   /// A participant of the former home is back: the last reports on its jobs stand again.
@@ -209,21 +244,21 @@ struct DataRouter: Codable {
 
   /// Numbers of messages that the log need not keep any more, since the last call.
   mutating func takeDropped() -> [UInt64] {
-    defer { droppedReports = [] }
-    return history.takeDropped() + droppedReports
+    defer { dropped = [] }
+    return history.takeDropped() + dropped
   }
 
-  /// The kept messages with numbers in this range, and the services' last reports, as entries of the log.
+  /// The kept messages with numbers in this range, the services' last reports and the guests, as entries of the log.
   func entries(after order: UInt64, through last: UInt64) -> [LogEntry] {
     let messages =
       history.logged(after: order, through: last)
-      + reports.values.filter { $0.message.order > order && $0.message.order <= last }
+      + (Array(reports.values) + admissions.values).filter { $0.message.order > order && $0.message.order <= last }
     return messages.sorted { $0.message.order < $1.message.order }.compactMap(\.entry)
   }
 
   // MARK: Snapshots
 
-  /// Reports are not part of it: a room of a cluster begins with its log.
+  /// Reports and admissions are not part of it: a room of a cluster begins with its log.
   private enum CodingKeys: String, CodingKey { case order, history, status, recovers }
 
   // MARK: Later participants

@@ -3,11 +3,11 @@ import KoineJSONCodec
 import KoineLedger
 import KoineSignaling
 
-/// A data message that a room keeps, or a service's report on a job, as the content of an entry in the room's log. JSON: a reader
-/// ignores fields that it does not know, and entries of a version above its own.
+/// A data message that a room keeps, a service's report on a job, or the admission of a guest, as the content of an entry in the room's
+/// log. JSON: a reader ignores fields that it does not know, and entries of a version above its own.
 struct LoggedMessage: Equatable {
-  /// Version 2 has reports on jobs. Everything else is written as version 1, which earlier nodes read.
-  static let version = 2
+  /// Version 2 has reports on jobs, and version 3 admissions. Everything else is written as version 1, which earlier nodes read.
+  static let version = 3
   /// The largest message with all its recipients.
   static let limits = JSONCodec.Limits(depth: 6, size: 4 * SignalingLimits.clientMessage, values: 100_000)
 
@@ -20,10 +20,20 @@ struct LoggedMessage: Equatable {
   var isRetained = false
   /// What the message reports, if it is the report of a service.
   var report: Report?
+  /// What the entry says of its sender, if it is no message but the admission of a guest.
+  var admission: Admission?
 
   /// What a service's report says of a job.
   enum Report: Equatable {
     case underWay(RoomService.Job)
+    case ended
+  }
+
+  /// Of a guest that a participant has admitted from the lobby.
+  enum Admission: Equatable {
+    /// The guest is in the room. It proves at the room's next home that it was, with its resumption key.
+    case granted(key: String)
+    /// It has left, or was removed.
     case ended
   }
 
@@ -51,13 +61,18 @@ struct LoggedMessage: Equatable {
     self.report = report
   }
 
+  init(_ admission: Admission, of guest: Participant.ID, order: UInt64) {
+    self.init(ReceivedMessage(sender: guest, topic: "", payload: [], order: order), lifetime: nil, recipients: nil)
+    self.admission = admission
+  }
+
   /// The job that the message reports on, if that has not ended.
   var job: RoomService.Job? { if case .underWay(let job) = report { job } else { nil } }
 }
 
 extension LoggedMessage: Codable {
   private enum CodingKeys: String, CodingKey {
-    case version, message, recipients, isRetained, job, isEndOfJob
+    case version, message, recipients, isRetained, job, isEndOfJob, admitted, isEndOfAdmission
     case lifetime = "lifetimeMilliseconds"
   }
 
@@ -74,6 +89,8 @@ extension LoggedMessage: Codable {
       recipients: try fields.decodeIfPresent([DataHistory.Addressee].self, forKey: .recipients),
       isRetained: try fields.decodeIfPresent(Bool.self, forKey: .isRetained) ?? false)
     if try fields.decodeIfPresent(Bool.self, forKey: .isEndOfJob) ?? false { report = .ended }
+    if let key = try fields.decodeIfPresent(String.self, forKey: .admitted) { admission = .granted(key: key) }
+    if try fields.decodeIfPresent(Bool.self, forKey: .isEndOfAdmission) ?? false { admission = .ended }
     guard fields.contains(.job) else { return }
     let jobFields = try fields.nestedContainer(keyedBy: JobKeys.self, forKey: .job)
     guard let payload = Base64.decode(try jobFields.decode(String.self, forKey: .payload).utf8) else {
@@ -84,11 +101,16 @@ extension LoggedMessage: Codable {
 
   func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(report == nil ? 1 : Self.version, forKey: .version)
+    try fields.encode(admission != nil ? 3 : report != nil ? 2 : 1, forKey: .version)
     try fields.encode(message, forKey: .message)
     try fields.encodeIfPresent(lifetime.map { Int64($0.inWholeMilliseconds) }, forKey: .lifetime)
     try fields.encodeIfPresent(recipients, forKey: .recipients)
     if isRetained { try fields.encode(isRetained, forKey: .isRetained) }
+    switch admission {
+    case .granted(let key): try fields.encode(key, forKey: .admitted)
+    case .ended: try fields.encode(true, forKey: .isEndOfAdmission)
+    case nil: break
+    }
     if report == .ended { try fields.encode(true, forKey: .isEndOfJob) }
     guard let job else { return }
     var jobFields = fields.nestedContainer(keyedBy: JobKeys.self, forKey: .job)

@@ -60,12 +60,12 @@ struct RingRelay {
   private struct Unheard {
     let message: RingMessage
     let node: NodeID
-    var attempts: Int
+    let ends: Tick
     var due: Tick
   }
 
   private static let pause = Duration.milliseconds(500)
-  private static let attempts = 10
+  private static let patience = Duration.seconds(5)
   /// Further messages are sent once.
   private static let unheardLimit = 4_096
 
@@ -86,14 +86,14 @@ struct RingRelay {
     if let bytes = message.bytes { outgoing.append((channel, bytes)) }
   }
 
-  /// Sends the message until it is heard, at most for 5 s.
-  mutating func sendUntilHeard(_ message: RingMessage, to node: NodeID, at now: Tick) {
+  /// Sends the message until it is heard, at most for 5 s, or as long as the call rings if that is longer: the ledger may be away.
+  mutating func sendUntilHeard(_ message: RingMessage, to node: NodeID, while end: Tick? = nil, at now: Tick) {
     lastNumber += 1
     var message = message
     message.number = lastNumber
     if unheard.count < Self.unheardLimit {
       unheard[lastNumber] = Unheard(
-        message: message, node: node, attempts: Self.attempts - 1, due: now + Self.pause)
+        message: message, node: node, ends: max(now + Self.patience, end ?? now), due: now + Self.pause)
     }
     send(message, to: .node(node))
   }
@@ -117,12 +117,8 @@ struct RingRelay {
   mutating func handleTimeout(at now: Tick) {
     for (number, entry) in unheard.filter({ $0.value.due <= now }).sorted(by: { $0.key < $1.key }) {
       send(entry.message, to: .node(entry.node))
-      if entry.attempts > 1 {
-        unheard[number]?.attempts -= 1
-        unheard[number]?.due = now + Self.pause
-      } else {
-        unheard[number] = nil
-      }
+      let next = now + Self.pause
+      if next < entry.ends { unheard[number]?.due = next } else { unheard[number] = nil }
     }
   }
 }

@@ -44,6 +44,18 @@ extension Room {
     needsSettling = true
   }
 
+  /// A guest enters that has been admitted from the lobby. It need not be admitted again at the room's next home.
+  func recordAdmission(of guest: Participant.ID, key: String) { record(data.admit(guest, key: key)) }
+
+  /// The participant leaves the room, not only its home.
+  func endAdmission(of id: Participant.ID) { record(data.endAdmission(of: id)) }
+
+  private func record(_ admission: LoggedMessage?) {
+    guard let entry = admission?.entry else { return }
+    log?.record(entry)
+    needsSettling = true
+  }
+
   /// How long a new room waits for the participant for which it was opened.
   private static let firstJoinLimit = Duration.seconds(15)
 
@@ -97,6 +109,8 @@ extension Room {
     guard let end = keptOpenUntil, end <= now else { return }
     keptOpenUntil = nil
     for service in data.takeFormerJobs() { endJob(of: service) }
+    // Of the former home, and not back.
+    for guest in data.guests where member(guest) == nil { endAdmission(of: guest) }
     needsSettling = true
   }
 }

@@ -244,6 +244,7 @@ final class Room {
     members.removeAll { $0 === member }
     membersByID[member.id] = nil
     let entry = roster.remove(member.id)
+    endAdmission(of: member.id)
     watched.removeAll { $0 === member }
     peers.remove(member.slot)
     member.slot.member = nil

@@ -23,7 +23,7 @@ extension Router {
       let place = rooms.name(of: join.room)
       let id = grants.participantID ?? join.participantID ?? unusedID(in: place)
       guard grants.mustAsk, !wasAdmitted(join, id: id) else {
-        return enter(join, id: id, grants, on: client, at: now)
+        return enter(join, id: id, grants, isGuest: grants.mustAsk, on: client, at: now)
       }
       let knock = Lobby.Knock(
         number: lobby.makeNumber(), room: place, id: id, join: join, grants: grants, client: client.id, since: now,
@@ -50,13 +50,15 @@ extension Router {
     report(RoomEvent(room: join.room, epoch: "", participant: id ?? "", .refused(failure)))
   }
 
-  /// Whether the participant was already admitted to a room that has been restored since.
+  /// Whether the participant was already admitted to a room that has been restored since, or at an earlier home of the room.
   private func wasAdmitted(_ join: Join, id: Participant.ID) -> Bool {
-    guard let room = rooms[join.room], join.returningTo == room.epoch, room.roster[id] == nil else { return false }
-    return room.roster.known(id)?.isSame(as: join) ?? false
+    guard let room = rooms[join.room], room.roster[id] == nil, let key = join.resumptionKey else { return false }
+    if join.returningTo == room.epoch { return room.roster.known(id)?.isSame(as: join) ?? false }
+    return room.data.isAdmitted(id, key: key)
   }
 
-  private func enter(_ join: Join, id: String, _ grants: Grants, on client: Client, at now: Tick) {
+  /// - Parameter isGuest: whether a participant in the room has admitted it.
+  private func enter(_ join: Join, id: String, _ grants: Grants, isGuest: Bool, on client: Client, at now: Tick) {
     // The room may have become full while the participant waited.
     if let failure = lackOfRoom(for: id, join, grants) { return outbox.post(.refused(failure), to: client.id) }
     guard broadcastLimiter(of: client, at: now).spend(bytes: Participant(join, id: id, grants).writtenSize, at: now)
@@ -70,6 +72,7 @@ extension Router {
     do {
       let slot = try makeSlot(for: join.description, client.capabilities, at: now)
       client.member = room.join(join, id: id, grants: grants, client: client, slot: slot, at: now)
+      if isGuest, let key = client.resumptionKey { room.recordAdmission(of: id, key: key) }
       if !configuration.pacesPages, let coming = client.comingHistory {
         client.comingHistory = nil
         postWholeHistory(coming, to: client)
@@ -136,7 +139,7 @@ extension Router {
     tellDeciders(.knockEnded(participant: id, admitted: outcome, number: knock.number), of: knock)
     guard let client = clients[knock.client] else { return }
     switch answer {
-    case .success(let grants): enter(knock.join, id: id, grants, on: client, at: now)
+    case .success(let grants): enter(knock.join, id: id, grants, isGuest: true, on: client, at: now)
     case .failure(let failure):
       outbox.post(.refused(failure), to: client.id)
       if admitted { outbox.post(.failed(request: nil, failure), to: member.client) }

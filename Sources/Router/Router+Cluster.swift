@@ -81,6 +81,12 @@ extension Router {
     takeClusterOutputs(at: now)
   }
 
+  /// What `Joined` says of the cluster: addresses, this node's first, and in seconds how often clients ask whether the connection is
+  /// alive, and the silence after which it is not. nil: the router is no node.
+  package func nodeList(at now: Tick) -> (places: [String], ping: Int, silence: Int)? {
+    cluster.map { ($0.places(at: now), $0.configuration.ping, $0.configuration.silence) }
+  }
+
   /// Whom the node admits (`NodeRecord.admission`).
   package func setAdmission(_ word: String?, at now: Tick) {
     cluster?.node.update({ $0.admission = word }, at: now)
@@ -173,8 +179,8 @@ extension Router {
     for entry in room.log?.takeOutgoing() ?? [] {
       if !isRefused, cluster.node.append(entry, to: room.name, at: now) { continue }
       isRefused = true  // the ledger has entries in order: none overtakes one that waits
-      if room.data.isReport(entry.order) {
-        room.log?.record(entry)  // nobody repeats a report
+      if room.data.isOwn(entry.order) {
+        room.log?.record(entry)
       } else {
         room.failed(entry.order)
       }

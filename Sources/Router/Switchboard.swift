@@ -69,6 +69,18 @@ struct Switchboard {
     }
   }
 
+  /// What a device here has answered to a call of another node. The caller may come to a third node and ask again.
+  private struct Answer {
+    let caller: String
+    let state: Ring.State
+    /// When the call is over for everybody.
+    let ends: Tick
+  }
+
+  private struct AnswerName: Hashable { let id, identity: String }
+
+  private static let answerLimit = 4_096
+
   private let limits: Limits
   private let outbox: Outbox
   /// nil: the router is alone.
@@ -81,6 +93,7 @@ struct Switchboard {
   /// The ids of calls under way, in the order in which they began.
   private var callsFrom: [ClientID: [String]] = [:]
   private var callsTo: [String: [String]] = [:]
+  private var answers: [AnswerName: Answer] = [:]
   private var nextNumber = 0
   /// When `handleTimeout` next has work to do; it may turn out to have none.
   private(set) var deadline: Tick?
@@ -291,6 +304,11 @@ struct Switchboard {
   private mutating func askedForDevices(_ message: RingMessage, at now: Tick) {
     guard let node = relay?.node, let info = message.call, let ringing = clients[message.identity], !message.id.isEmpty
     else { return }
+    if let answer = answers[AnswerName(id: message.id, identity: message.identity)], answer.ends > now,
+      answer.caller == info.caller
+    {
+      return sendAnswer(answer, to: message.id, of: message.identity, for: message.from, at: now)
+    }
     let patience = min(Duration.milliseconds(max(0, min(info.milliseconds, 86_400_000))), limits.longest)
     if calls[message.id] == nil {
       let request = RingRequest(id: message.id, room: info.room, to: info.callees, hasVideo: info.hasVideo)
@@ -375,10 +393,25 @@ struct Switchboard {
   private mutating func tellCaller(_ identity: String, of call: Call, _ state: Ring.State, at now: Tick) {
     if let client = call.caller.client {
       outbox.post(.ringProgress(RingProgress(id: call.ring.id, identity: identity, state: state)), to: client)
-    } else if let other = call.caller.node, let node = relay?.node, state.isOver {
-      relay?.sendUntilHeard(
-        RingMessage(.answer, from: node, id: call.ring.id, identity: identity, state: state), to: other, at: now)
+    } else if let other = call.caller.node, state.isOver {
+      let answer = Answer(caller: call.caller.identity, state: state, ends: call.deadline)
+      if [.accepted, .declined, .busy].contains(state) { remember(answer, to: call.ring.id, of: identity, at: now) }
+      sendAnswer(answer, to: call.ring.id, of: identity, for: other, at: now)
     }
+  }
+
+  private mutating func remember(_ answer: Answer, to id: String, of identity: String, at now: Tick) {
+    answers = answers.filter { $0.value.ends > now }
+    guard answers.count < Self.answerLimit else { return }
+    answers[AnswerName(id: id, identity: identity)] = answer
+  }
+
+  private mutating func sendAnswer(
+    _ answer: Answer, to id: String, of identity: String, for other: NodeID, at now: Tick
+  ) {
+    guard let node = relay?.node else { return }
+    let message = RingMessage(.answer, from: node, id: id, identity: identity, state: answer.state)
+    relay?.sendUntilHeard(message, to: other, while: answer.ends, at: now)
   }
 
   private mutating func forgetIfOver(_ id: String) {

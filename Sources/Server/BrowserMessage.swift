@@ -116,6 +116,13 @@ struct BrowserAnswer: Codable, Sendable {
   let sdp: String
 }
 
+/// The nodes of a cluster, for a page that waits to be admitted. One that is admitted learns them by `Joined`.
+struct BrowserNodes: Codable, Sendable {
+  var type = "nodes"
+  let places: [String]
+  let pingSeconds, silenceSeconds: Int
+}
+
 extension PeerDescription {
   /// Stands in a join until its offer has been read.
   fileprivate static let ofNobody = PeerDescription(

@@ -48,7 +48,13 @@ final class BrowserTranslator: MessageTranslator {
   /// Whether the router's next refusal is of a registration.
   private var isRegistering = false
 
-  init(sessionID: String) { negotiator = SDPNegotiator(sessionID: sessionID) }
+  private let nodes: () -> BrowserNodes?
+
+  /// - Parameter nodes: those of the cluster now; nil outside a cluster.
+  init(sessionID: String, nodes: @escaping () -> BrowserNodes? = { nil }) {
+    negotiator = SDPNegotiator(sessionID: sessionID)
+    self.nodes = nodes
+  }
 
   /// Whether a join has been asked for.
   var hasBegun: Bool { local != nil || waiting != nil }
@@ -181,6 +187,10 @@ final class BrowserTranslator: MessageTranslator {
       guard let (offer, description) = waiting else { return [.forward] }
       waiting = nil
       return [.forward] + startExchange(offer, description)
+    case .waiting:
+      guard let nodes = nodes() else { return [.forward] }
+      let weight = nodes.places.reduce(64) { $0 + $1.utf8.count + 4 }
+      return [.sendOwn(EncodedMessage(weight: weight) { try JSONCodec.encode(nodes) }), .forward]
     case .registered:
       isRegistering = false
       return [.forward]

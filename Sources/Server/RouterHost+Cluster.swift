@@ -112,6 +112,13 @@ extension RouterHost {
   /// From any thread. Whether a page of another node sends this, which may be dead by now: the page's room may be here.
   func isNodeOrigin(_ origin: String) -> Bool { nodes.withLock { $0.origins.contains(origin.lowercased()) } }
 
+  /// On the network loop.
+  func browserNodes() -> BrowserNodes? {
+    signaling?.router.nodeList(at: now).map {
+      BrowserNodes(places: $0.places, pingSeconds: $0.ping, silenceSeconds: $0.silence)
+    }
+  }
+
   /// From any thread.
   func clusterFigures() async -> (figures: ClusterStatistics, ledger: LedgerMeter)? {
     await withCheckedContinuation { done in

@@ -264,8 +264,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       })
     post { [self] in
       lines[connection] = ClientLine(outlet: outlet, pass: pass, at: now)
-      signaling?.open(
-        connection, translator: isBrowser ? BrowserTranslator(sessionID: String(connection.value)) : nil, at: now)
+      let translator = BrowserTranslator(sessionID: String(connection.value)) { [weak self] in self?.browserNodes() }
+      signaling?.open(connection, translator: isBrowser ? translator : nil, at: now)
     }
     return connection
   }

@@ -337,6 +337,84 @@ import Testing
     #expect(ana.receipts.count == 1)
   }
 
+  // MARK: Guests
+
+  /// Ana, and a guest whom she admits, at the home of their room.
+  private func guestAdmitted() throws -> (world: ClusterWorld, ana: ClusterWorld.Person, guest: ClusterWorld.Person) {
+    let world = try ClusterWorld()
+    world.change = {
+      $0.authorization = Authorization { join in
+        var grants = Grants.everything
+        grants.mustAsk = join.participantID == "guest"
+        return .success(grants)
+      }
+    }
+    for node in ["a", "b"] { try world.start(node) }
+    world.run(.seconds(2))
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    let guest = try world.person("guest", in: "tea", at: try #require(ana.node))
+    world.run(.seconds(1))
+    #expect(guest.joined.isEmpty)
+    world.admit("guest", by: ana)
+    world.run(.seconds(1))
+    #expect(guest.joined.count == 1)
+    return (world, ana, guest)
+  }
+
+  @Test func admittedGuestIsInTheRoomAgainAfterAMoveAndAfterTheHomesDeath() throws {
+    let (world, ana, guest) = try guestAdmitted()
+    let home = try #require(ana.node)
+    let other = home == "a" ? "b" : "a"
+    world.nodes[home]?.router.handOver("tea", at: world.now)
+    world.run(.seconds(2))
+    #expect(guest.node == other && guest.joined.count == 2)
+    world.run(.seconds(300))
+    world.kill(other)
+    // The guest comes first.
+    world.join(guest, at: home, unreachable: other)
+    world.run(.seconds(3))
+    world.join(ana, at: home, unreachable: other)
+    world.run(.seconds(3))
+    #expect(guest.joined.count == 3)
+    #expect(ana.joined.count == 3)
+    #expect(guest.heard.isEmpty && ana.heard.isEmpty, "an admission is no message")
+  }
+
+  @Test func guestThatWasRemovedOrStayedAwayWaitsAgain() throws {
+    for isRemoved in [true, false] {
+      let (world, ana, guest) = try guestAdmitted()
+      let home = try #require(ana.node)
+      let other = home == "a" ? "b" : "a"
+      if isRemoved {
+        world.nodes[home]?.router.handle(.leave(reason: nil), from: guest.client, at: world.now)
+        world.run(.seconds(1))
+      } else {
+        world.forget(guest)
+      }
+      world.kill(home)
+      world.join(ana, at: other, unreachable: home)
+      world.run(.seconds(3))
+      if !isRemoved { world.run(.seconds(90)) }
+      world.join(guest, at: other)
+      world.run(.seconds(3))
+      #expect(guest.joined.count == 1, "\(isRemoved)")
+    }
+  }
+
+  /// Another program that knows the guest's id.
+  @Test func guestsPlaceIsNotForOthers() throws {
+    let (world, ana, guest) = try guestAdmitted()
+    let home = try #require(ana.node)
+    let other = home == "a" ? "b" : "a"
+    world.kill(home)
+    world.join(ana, at: other, unreachable: home)
+    world.run(.seconds(3))
+    world.join(guest, at: other, key: "another")
+    world.run(.seconds(3))
+    #expect(guest.joined.count == 1)
+  }
+
   // MARK: False statements of participants
 
   @Test func inventedNumbersOpenARoomAgainAFewTimesAtMost() throws {
@@ -550,5 +628,36 @@ import Testing
     world.answer("r", .accepted, from: ben)
     world.run(.seconds(1))
     #expect(Self.states(again) == [.ringing, .accepted])
+  }
+
+  @Test func calleesAnswerIsKeptForACallerThatComesToAnotherNode() throws {
+    let world = try ClusterWorld(nodes: "a", "b", "c")
+    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
+    world.run(.seconds(1))
+    world.ring("r", to: ["ben"], from: ana)
+    world.run(.seconds(1))
+    world.kill("a")
+    world.answer("r", .accepted, from: ben)
+    world.run(.seconds(7))
+    let again = world.device("ana", at: "c")
+    world.run(.milliseconds(100))
+    world.ring("r", to: ["ben"], from: again, isRepeated: true)
+    world.run(.seconds(1))
+    #expect(Self.rings(ben) == ["r"], "it does not ring again")
+    #expect(Self.states(again) == [.accepted])
+  }
+
+  @Test func answerReachesTheCallerAlthoughTheLedgerWasAwayForLongerThanFiveSeconds() throws {
+    let world = try ClusterWorld(nodes: "a", "b")
+    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
+    world.run(.seconds(1))
+    world.ring("r", to: ["ben"], from: ana)
+    world.run(.seconds(1))
+    world.ledger.stop(at: world.now)
+    world.answer("r", .accepted, from: ben)
+    world.run(.seconds(12))
+    world.ledger.start()
+    world.run(.seconds(5))
+    #expect(Self.states(ana) == [.ringing, .accepted])
   }
 }

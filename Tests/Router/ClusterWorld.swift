@@ -136,9 +136,12 @@ final class ClusterWorld {
     return person
   }
 
-  /// - Parameter seen: the highest number that the person says it has seen; nil: the truth.
+  /// - Parameters:
+  ///   - seen: the highest number that the person says it has seen; nil: the truth.
+  ///   - key: with which the person says that it was in the room; nil: its own.
   func join(
-    _ person: Person, at name: String, isMoved: Bool = false, unreachable: String? = nil, seen: UInt64? = nil
+    _ person: Person, at name: String, isMoved: Bool = false, unreachable: String? = nil, seen: UInt64? = nil,
+    key: String? = nil
   ) {
     guard let node = nodes[name] else { return }
     clients += 1
@@ -147,10 +150,15 @@ final class ClusterWorld {
     node.router.open(person.client, resumptionKey: person.name, at: now)
     var join = Join(
       room: person.room, participantID: person.name, name: person.name, description: person.description,
-      returningTo: person.epoch, resumptionKey: person.name)
+      returningTo: person.epoch, resumptionKey: key ?? person.name)
     (join.seen, join.isMoved) = (seen ?? person.highest, isMoved)
     join.unreachable = unreachable.map(Self.address)
     node.router.handle(.join(join), from: person.client, at: now)
+  }
+
+  func admit(_ guest: String, by person: Person) {
+    person.node.flatMap { nodes[$0] }?.router.handle(
+      .answerKnock(participant: guest, admitted: true), from: person.client, at: now)
   }
 
   func send(_ text: String, from person: Person, lifetime: Duration? = .seconds(600)) {

@@ -38,19 +38,24 @@ private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_0
     func read(_ text: String) -> LoggedMessage? { LoggedMessage(LogEntry(order: 9, content: Array(text.utf8))) }
     #expect(read(text) != nil)
     #expect(read(text.replacing("\"version\"", with: "\"color\":\"red\",\"version\"")) != nil)
-    #expect(read(text.replacing("\"version\":1", with: "\"version\":3")) == nil)
+    #expect(read(text.replacing("\"version\":1", with: "\"version\":4")) == nil)
     #expect(read("{}") == nil)
     #expect(LoggedMessage(LogEntry(order: 8, content: Array(text.utf8))) == nil, "the order is another one")
   }
 
-  /// A node of the version before ignores reports, and reads everything else.
-  @Test func onlyReportsAreWrittenInTheSecondVersion() throws {
+  /// A node of an earlier version ignores reports and admissions, and reads everything else.
+  @Test func onlyReportsAndAdmissionsAreWrittenInLaterVersions() throws {
     func text(_ message: LoggedMessage) throws -> String {
       String(decoding: try #require(message.entry).content, as: UTF8.self)
     }
     let message = Self.message(9)
     #expect(try text(LoggedMessage(message, lifetime: nil, recipients: nil)).contains("\"version\":1"))
     #expect(try text(LoggedMessage(message, reporting: .ended)).contains("\"version\":2"))
+    for admission: LoggedMessage.Admission in [.granted(key: "secret"), .ended] {
+      let logged = LoggedMessage(admission, of: "guest", order: 9)
+      #expect(try text(logged).contains("\"version\":3"))
+      #expect(LoggedMessage(try #require(logged.entry)) == logged)
+    }
   }
 
   // MARK: History and log

@@ -375,6 +375,18 @@ import Testing
     #expect(try answers(end.handleMessage(try Offers.message(2, [Offers.medium("0", "audio", "inactive")]))).count == 1)
   }
 
+  @Test func guestThatWaitsIsToldTheNodesOfTheCluster() throws {
+    let nodes = BrowserNodes(places: ["ws://n1:80", "ws://n2:80"], pingSeconds: 2, silenceSeconds: 6)
+    let actions = BrowserTranslator(sessionID: "1") { nodes }.translate(.waiting)
+    guard actions.count == 2, case .sendOwn(let message) = actions[0], case .forward = actions[1] else {
+      Issue.record("\(actions)")
+      return
+    }
+    let json = try #require(message.encoded { String(decoding: $0, as: UTF8.self) })
+    #expect(json.contains(#""type":"nodes""#) && json.contains("ws://n2:80") && json.contains(#""silenceSeconds":6"#))
+    #expect(end.translate(.waiting).count == 1, "no cluster")
+  }
+
   @Test func refusedRegistrationKeepsTheGuestWaiting() throws {
     _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
     _ = end.translate(.waiting)

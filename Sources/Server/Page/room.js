@@ -522,8 +522,13 @@ export class Room extends EventTarget {
         this.#memory.acknowledge(message);
         break;
       case "failed": this.me ? this.#tell("trouble", message.failure) : this.#end("refused", message.failure); break;
+      case "nodes":
+        this.#times = pingTimes(message.pingSeconds, message.silenceSeconds);
+        this.#places.admitted(message.places);
+        break;
       case "waiting":
         clearTimeout(this.#attemptEnd);
+        this.#keepWatch();
         this.#tell("waiting");
         break;
       case "knock": {
