@@ -68,6 +68,8 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
   private var isConnected = false
   private var report = AwayReport()
   private var messageReport = AwayReport()
+  /// Whether there has been a connection for messages.
+  private var hasListened = false
 
   /// - Parameters:
   ///   - node: the node whose messages are received, beside those for all nodes; nil: no messages are received.
@@ -273,7 +275,11 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
 
   private func handleMessages(_ event: RedisLink.Event) {
     switch event {
-    case .opened: _ = messageReport.executed("")
+    case .opened:
+      _ = messageReport.executed("")
+      // A notice may have been missed since the last connection. What else is sent on channels is repeated until it is heard.
+      if hasListened { onEvent(.message(.all, RegistryNotice.bytes)) }
+      hasListened = true
     case .away(let failure):
       // While the ledger is away altogether, one line says so.
       if messageReport.away(failure), isConnected {

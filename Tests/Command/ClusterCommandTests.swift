@@ -46,17 +46,18 @@ import Testing
         + "</dev/null 2>\(folder.file("n\(number).log")) & all=\"$all $!\""
     }
     let script = """
-      trap 'kill -9 $all' TERM
       redis-server --port \(redis) --bind 127.0.0.1 --dir \(folder.path) --save '' >/dev/null & all=$!
       \(koine) token keys \(keys) >/dev/null
       export KOINE_SERVE_CLUSTER=redis://127.0.0.1:\(redis)
       \(node(1, ports.0, "--open --public ws://127.0.0.1:\(ports.0)"))
       \(node(2, ports.1, "--open --public ws://127.0.0.1:\(ports.1)"))
       \(node(3, ports.2, "--keys \(keys)"))
-      echo started
+      echo $all
       wait
       """
-    try await KoineTestSupport.Command("sh", "-c", script).run(beside: { _ in
+    try await KoineTestSupport.Command("sh", "-c", script).run(beside: { line in
+      // The shell may be killed before it could end them.
+      defer { for process in line.split(separator: " ").compactMap({ pid_t($0) }) { kill(process, SIGKILL) } }
       try await body("ws://127.0.0.1:\(ports.0)")
     })
   }

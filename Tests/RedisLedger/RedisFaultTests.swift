@@ -205,6 +205,20 @@ import Testing
 
   private func isAwayNow(_ probe: LedgerProbe) -> Bool { probe.connections == probe.breaks }
 
+  /// What a node has missed of the registry meanwhile it reads then.
+  @Test func lostConnectionForMessagesEndsWithANotice() async throws {
+    let server = try await RedisServer()
+    let probe = try await LedgerProbe.connected(to: server, node: n1)
+    try await eventually("messages arrive") {
+      probe.send(.publish(.node(n1), [7]))
+      return probe.messages.last == [7]
+    }
+    #expect(!probe.messages.contains(RegistryNotice.bytes))
+    try server.ask("CLIENT KILL TYPE pubsub")
+    try await eventually("the notice") { probe.messages.contains(RegistryNotice.bytes) }
+    #expect(probe.breaks == 0)
+  }
+
   @Test func idleConnectionToASilentServerIsLost() async throws {
     var limits = RedisLedger.Limits()
     (limits.rest, limits.silence) = (.milliseconds(200), .seconds(1))
