@@ -110,8 +110,9 @@ package struct ClusterNode: Sendable {
   private var isConnected = false
   /// When the present connection to the ledger, or the last one, began.
   private var connectedAt: Tick?
-  /// When this node registered again, after its lease had ended. The leases of others may have ended, too, as in an outage of the ledger:
-  /// the room of a node that has not registered again yet looks as if its home were dead.
+  private let began: Tick
+  /// When this node registered after an outage of the ledger: again, as its lease had ended, or late. The leases of others have ended, too,
+  /// and the room of a node that has not registered again yet looks as if its home were dead.
   private var returned: Tick?
   private var isDraining = false
   private var isDrained = false
@@ -126,7 +127,7 @@ package struct ClusterNode: Sendable {
     record: NodeRecord, limits: ClusterLimits = .init(), rules: ClusterRules = .init(), random: SeededRandom,
     at now: Tick
   ) {
-    (self.limits, self.rules, self.random) = (limits, rules, random)
+    (self.limits, self.rules, self.random, began) = (limits, rules, random, now)
     lease = NodeLease(record: record, limits: limits, rules: rules)
     placement = Placement(node: record.id, limits: limits, random: self.random.fork())
     lease.start(at: now)
@@ -367,10 +368,8 @@ package struct ClusterNode: Sendable {
 
   // MARK: Rooms
 
-  /// Whether another node may already be the home of a room that was this node's.
-  package func isLeaving(_ room: String) -> Bool {
-    rooms[room].map { $0.ownership.isHandingOver && !$0.ownership.isServing } ?? false
-  }
+  /// Whether the room is being handed over: its next home lacks what its log gets now.
+  package func isLeaving(_ room: String) -> Bool { rooms[room]?.ownership.isHandingOver ?? false }
 
   /// Stores an entry of a room of which this node is the home. `stored` follows.
   /// - Parameter entry: with an order above those before.
@@ -648,8 +647,8 @@ package struct ClusterNode: Sendable {
       case .request(let request): send(request, of: .lease)
       case .registered(let isAgain):
         placement.refresh(at: now)
+        if isAgain || now >= began + limits.settling { returned = now }
         guard isAgain else { break }
-        returned = now
         for room in rooms.keys {
           rooms[room]?.ownership.check(at: now)
           touched.insert(room)

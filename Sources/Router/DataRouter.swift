@@ -37,6 +37,8 @@ struct DataRouter: Codable {
   private var reports: [String: LoggedMessage] = [:]
   /// Guests that are in the room, as the log has them.
   private var admissions: [Participant.ID: LoggedMessage] = [:]
+  /// The newest ends of admissions, which the log may not have yet.
+  private var endedAdmissions: [LoggedMessage] = []
   /// Numbers of reports and admissions that the log need not keep any more.
   private var dropped: [UInt64] = []
   /// Services with jobs that the room's former home has not ended. Removed when the jobs continue.
@@ -179,8 +181,15 @@ struct DataRouter: Codable {
     guard let former = admissions.removeValue(forKey: guest) else { return nil }
     order += 1
     dropped += [former.message.order, order]
-    return LoggedMessage(.ended, of: guest, order: order)
+    let end = LoggedMessage(.ended, of: guest, order: order)
+    if endedAdmissions.count >= Self.endedLimit { endedAdmissions.removeFirst() }
+    endedAdmissions.append(end)
+    return end
   }
+
+  private static let endedLimit = 256
+  /// After this time a guest has to be admitted again at the next home: the log of a room whose home died may be read days later.
+  private static let admissionLife = Duration.seconds(3600)
 
   /// Whether the guest was in the room at this home or at an earlier one.
   func isAdmitted(_ guest: Participant.ID, key: String) -> Bool { admissions[guest]?.admission == .granted(key: key) }
@@ -188,9 +197,11 @@ struct DataRouter: Codable {
   /// All guests that have been admitted.
   var guests: [Participant.ID] { admissions.keys.sorted() }
 
+  private var ownEntries: [LoggedMessage] { Array(reports.values) + admissions.values + endedAdmissions }
+
   /// Whether nobody repeats the entry of the log with this number, unlike a message.
   func isOwn(_ order: UInt64) -> Bool {
-    reports.values.contains { $0.message.order == order } || admissions.values.contains { $0.message.order == order }
+    ownEntries.contains { $0.message.order == order }
   }
 
   /// What services are carrying out, by their names: `status(of:)` has the last report on each.
@@ -210,9 +221,10 @@ struct DataRouter: Codable {
     for (logged, age) in messages {
       let (message, received) = (logged.message, now - age)
       if let admission = logged.admission {
-        let former = admissions.updateValue(logged, forKey: message.sender)
-        if let former { dropped.append(former.message.order) }
-        if admission == .ended { dropped.append(message.order) }
+        let isValid = admission != .ended && age < Self.admissionLife
+        let former = admissions.removeValue(forKey: message.sender)
+        if isValid { admissions[message.sender] = logged }
+        dropped += [former?.message.order, isValid ? nil : message.order].compactMap(\.self)
       } else if logged.report != nil {
         replaceReport(with: logged)
         if logged.job != nil { formerJobs.insert(message.sender) }
@@ -222,7 +234,6 @@ struct DataRouter: Codable {
         history.keep(message, lifetime: logged.lifetime?.inSeconds, for: logged.recipients, at: received)
       }
     }
-    admissions = admissions.filter { $0.value.admission != .ended }
   }
 
   /// A participant of the former home is back: the last reports on its jobs stand again.
@@ -252,7 +263,7 @@ struct DataRouter: Codable {
   func entries(after order: UInt64, through last: UInt64) -> [LogEntry] {
     let messages =
       history.logged(after: order, through: last)
-      + (Array(reports.values) + admissions.values).filter { $0.message.order > order && $0.message.order <= last }
+      + ownEntries.filter { $0.message.order > order && $0.message.order <= last }
     return messages.sorted { $0.message.order < $1.message.order }.compactMap(\.entry)
   }
 

@@ -60,10 +60,11 @@ struct RingRelay {
   private struct Unheard {
     let message: RingMessage
     let node: NodeID
-    let ends: Tick
+    let began, ends: Tick
     var due: Tick
   }
 
+  /// Between two attempts; after `patience` that is the pause.
   private static let pause = Duration.milliseconds(500)
   private static let patience = Duration.seconds(5)
   /// Further messages are sent once.
@@ -93,7 +94,7 @@ struct RingRelay {
     message.number = lastNumber
     if unheard.count < Self.unheardLimit {
       unheard[lastNumber] = Unheard(
-        message: message, node: node, ends: max(now + Self.patience, end ?? now), due: now + Self.pause)
+        message: message, node: node, began: now, ends: max(now + Self.patience, end ?? now), due: now + Self.pause)
     }
     send(message, to: .node(node))
   }
@@ -117,7 +118,7 @@ struct RingRelay {
   mutating func handleTimeout(at now: Tick) {
     for (number, entry) in unheard.filter({ $0.value.due <= now }).sorted(by: { $0.key < $1.key }) {
       send(entry.message, to: .node(entry.node))
-      let next = now + Self.pause
+      let next = now + (now < entry.began + Self.patience ? Self.pause : Self.patience)
       if next < entry.ends { unheard[number]?.due = next } else { unheard[number] = nil }
     }
   }

@@ -50,6 +50,10 @@ extension Room {
   /// The participant leaves the room, not only its home.
   func endAdmission(of id: Participant.ID) { record(data.endAdmission(of: id)) }
 
+  /// Whether the room's next home learns that a participant is removed, or needs not know. A guest that is removed while the room is handed
+  /// over would be let in there.
+  func mayRemove(_ member: Member) -> Bool { isLeaving?() != true || !data.guests.contains(member.id) }
+
   private func record(_ admission: LoggedMessage?) {
     guard let entry = admission?.entry else { return }
     log?.record(entry)

@@ -327,6 +327,9 @@ final class Room {
         .failed(request: nil, Failure(.unknownParticipant, "no participant “\(id)” is in the room")),
         to: member.client)
     }
+    guard mayRemove(other) else {
+      return outbox.post(.failed(request: nil, Failure(.unavailable, "the room is on its way")), to: member.client)
+    }
     remove(other, told: .removed, others: .removed, at: now)
   }
 

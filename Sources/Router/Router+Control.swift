@@ -41,6 +41,9 @@ extension Router: RoomControl {
         break
       }
       let (room, member) = try member(id, in: name, for: origin, asking: asked)
+      guard room.mayRemove(member) else {
+        throw RoomControlError(.unavailable, "the room is on its way to another node; try again in a moment")
+      }
       room.remove(member, told: reason, others: .removed, at: now)
       settle(room, at: now)
     case .close(let asked):

@@ -394,8 +394,9 @@ struct Switchboard {
     if let client = call.caller.client {
       outbox.post(.ringProgress(RingProgress(id: call.ring.id, identity: identity, state: state)), to: client)
     } else if let other = call.caller.node, state.isOver {
-      let answer = Answer(caller: call.caller.identity, state: state, ends: call.deadline)
-      if [.accepted, .declined, .busy].contains(state) { remember(answer, to: call.ring.id, of: identity, at: now) }
+      let isByDevice = [.accepted, .declined, .busy].contains(state)
+      let answer = Answer(caller: call.caller.identity, state: state, ends: isByDevice ? call.deadline : now)
+      if isByDevice { remember(answer, to: call.ring.id, of: identity, at: now) }
       sendAnswer(answer, to: call.ring.id, of: identity, for: other, at: now)
     }
   }

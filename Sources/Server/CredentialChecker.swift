@@ -54,6 +54,8 @@ final class CredentialChecker: Sendable {
 struct Check: Sendable {
   var question: CredentialQuestion?
   var sdp: String?
+  /// Whether a join to a room that is not here is refused: the ledger has not answered, and the registry in memory may be old.
+  var isForRoomsHere = false
 
   /// Offers without a credential and renewals come from participants.
   var queue: CredentialChecker.Queue {

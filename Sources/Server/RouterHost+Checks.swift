@@ -34,7 +34,7 @@ extension RouterHost {
       return run(check, of: message, on: line, at: now)
     }
     lines[line]?.beginCheck()
-    refresh(registry, for: check, since: now) { [self] failure in
+    refresh(registry, for: check, since: now) { [self] check, failure in
       let goOn: @Sendable () -> Void = { [self] in go(on: check, failure, message, line) }
       if let apis { apis.followLinks(then: goOn) } else { goOn() }
     }
@@ -44,24 +44,35 @@ extension RouterHost {
   private static let registryPatience = Duration.seconds(8)
 
   /// From any thread.
-  /// - Parameter done: gets the reason why the message cannot be answered yet.
+  /// - Parameter done: gets the check, and the reason why the message cannot be answered yet.
   private func refresh(
-    _ registry: LedgerRegistry, for check: Check, since start: Tick, then done: @escaping @Sendable (Failure?) -> Void
+    _ registry: LedgerRegistry, for check: Check, since start: Tick,
+    then done: @escaping @Sendable (Check, Failure?) -> Void
   ) {
     registry.refresh { [self] failure in
-      guard failure != nil else { return done(nil) }
+      guard failure != nil else { return done(check, nil) }
       post { [self] in
-        guard case .join(let join)? = check.question, signaling?.router.place(of: join.room).isHere == false else {
-          // While the ledger is away, the rules in memory decide.
-          let isKnown = registry.hasRead
-          return done(isKnown ? nil : Failure(.unavailable, "the registry of the cluster is not known yet"))
+        let isElsewhere =
+          if case .join(let join)? = check.question { signaling?.router.place(of: join.room).isHere == false } else {
+            false
+          }
+        guard !isElsewhere || now >= start + Self.registryPatience else {
+          return after(.milliseconds(250)) { [self] in refresh(registry, for: check, since: start, then: done) }
         }
-        guard now < start + Self.registryPatience else {
-          return done(Failure(.unavailable, "the ledger of the cluster does not answer"))
-        }
-        after(.milliseconds(250)) { [self] in refresh(registry, for: check, since: start, then: done) }
+        // While the ledger is away, the rules in memory decide. A credential may give the room another name, by which it is here.
+        var decided = check
+        decided.isForRoomsHere = isElsewhere
+        let isKnown = registry.hasRead
+        done(decided, isKnown ? nil : Failure(.unavailable, "the registry of the cluster is not known yet"))
       }
     }
+  }
+
+  private func isElsewhere(_ check: Check, _ result: Check.Result) -> Bool {
+    guard check.isForRoomsHere, case .join(let join)? = check.question,
+      case .participant(.success(let grants))? = result.verdict
+    else { return false }
+    return signaling?.router.place(of: grants.room ?? join.room).isHere == false
   }
 
   /// From any thread.
@@ -83,14 +94,13 @@ extension RouterHost {
     guard let client = lines[line], !client.isClosing else { return }
     guard check.costs else {
       let result = check.run(authorization)
-      countCredential(result, on: line)
-      return handle(message, result, on: line, at: now)
+      return finish(message, check, result, on: line, at: now)
     }
     let isQueued = checker.submit(to: client.pass?.isInside == true ? .participants : check.queue) { [self] in
       let result = check.run(authorization)
       if check.countsForAddress, result.verdict?.failure == nil { client.pass?.credentialAccepted() }
       post { [self] in
-        finish(message, result, on: line, at: now)
+        finish(message, check, result, on: line, at: now)
         endTurn(at: now)
         restIfStopped()
       }
@@ -137,10 +147,14 @@ extension RouterHost {
     }
   }
 
-  private func finish(_ message: IncomingMessage, _ result: Check.Result, on line: ConnectionID, at now: Tick) {
+  private func finish(
+    _ message: IncomingMessage, _ check: Check, _ result: Check.Result, on line: ConnectionID, at now: Tick
+  ) {
     guard lines[line] != nil else { return }  // its connection has gone
     countCredential(result, on: line)
-    handle(message, result, on: line, at: now)
+    let isElsewhere = isElsewhere(check, result)
+    let unknown = Failure(.unavailable, "the ledger of the cluster does not answer")
+    handle(message, isElsewhere ? check.refused(unknown) : result, on: line, at: now)
   }
 
   private func handle(_ message: IncomingMessage, _ checked: Check.Result, on line: ConnectionID, at now: Tick) {

@@ -66,7 +66,8 @@ extension RouterHost {
   /// A participant that one node admits must be admitted by the next home of its room, too. One warning for each such node.
   private func warnOfOtherAdmission(in records: [NodeRecord]) {
     let own = admission
-    let others = Set(records.filter { $0.admission != nil && $0.admission != own }.map(\.id))
+    let others = Set(
+      records.filter { $0.admission != nil && $0.admission != own && $0.id != configuration.cluster?.record.id }.map(\.id))
     for other in others.subtracting(nodesOfOtherAdmission).sorted() {
       logger.warning(
         "another node admits other participants: give all nodes the same --keys, or all --open",

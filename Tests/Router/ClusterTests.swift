@@ -402,6 +402,37 @@ import Testing
     }
   }
 
+  /// The log of a room whose home died is kept for days.
+  @Test func admissionIsForgottenAfterAnHour() throws {
+    let (world, ana, guest) = try guestAdmitted()
+    let home = try #require(ana.node)
+    let other = home == "a" ? "b" : "a"
+    world.kill(home)
+    world.run(.seconds(3_700))
+    world.join(ana, at: other)
+    world.join(guest, at: other)
+    world.run(.seconds(3))
+    #expect(ana.joined.count == 2 && guest.joined.count == 1)
+  }
+
+  /// The next home would not learn of it.
+  @Test func guestIsNotRemovedWhileTheRoomIsHandedOver() throws {
+    let (world, ana, guest) = try guestAdmitted()
+    let home = try #require(ana.node)
+    world.ledger.stop(at: world.now)
+    world.nodes[home]?.router.handOver("tea", at: world.now)
+    world.nodes[home]?.router.handle(.remove(participant: "guest"), from: ana.client, at: world.now)
+    world.run(.seconds(1))
+    #expect(ana.messages.last == .failed(request: nil, Failure(.unavailable, "the room is on its way")))
+    #expect(guest.messages.last != .ended(.removed))
+    world.ledger.start()
+    world.run(.seconds(8))
+    let next = try #require(ana.node)
+    world.nodes[next]?.router.handle(.remove(participant: "guest"), from: ana.client, at: world.now)
+    world.run(.seconds(1))
+    #expect(guest.messages.last == .ended(.removed))
+  }
+
   /// Another program that knows the guest's id.
   @Test func guestsPlaceIsNotForOthers() throws {
     let (world, ana, guest) = try guestAdmitted()
