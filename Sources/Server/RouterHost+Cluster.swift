@@ -67,7 +67,8 @@ extension RouterHost {
   private func warnOfOtherAdmission(in records: [NodeRecord]) {
     let own = admission
     let others = Set(
-      records.filter { $0.admission != nil && $0.admission != own && $0.id != configuration.cluster?.record.id }.map(\.id))
+      records.filter { $0.admission != nil && $0.admission != own && $0.id != configuration.cluster?.record.id }.map(
+        \.id))
     for other in others.subtracting(nodesOfOtherAdmission).sorted() {
       logger.warning(
         "another node admits other participants: give all nodes the same --keys, or all --open",
