@@ -264,13 +264,22 @@ package struct ClusterNode: Sendable {
   }
 
   private mutating func place(_ room: String, at now: Tick) {
+    guard isConnected else { return pause(room, at: now) }
+    guard isSettling(at: now) else { return choose(room, at: now) }
+    // First: perhaps the ledger names a home.
+    searches[room]?.step = .finding
+    send(.find(room: room), of: .search(room))
+  }
+
+  private func isSettling(at now: Tick) -> Bool { returned.map { now < $0 + limits.settling } ?? false }
+
+  private mutating func choose(_ room: String, at now: Tick) {
     guard let search = searches[room] else { return }
-    guard isConnected, returned.map({ now >= $0 + limits.settling }) ?? true else { return pause(room, at: now) }
     let excluded = search.excluded.union(isDraining ? [id] : [])
     guard let candidate = placement.candidate(region: search.region, excluding: excluded, at: now) else {
       placement.refresh(at: now)
       // This node itself is soon in the list.
-      if lease.record.takesRooms, !excluded.contains(id) { return pause(room, at: now) }
+      if lease.record.takesRooms && !excluded.contains(id) || isSettling(at: now) { return pause(room, at: now) }
       searches[room]?.step = .finding
       return send(.find(room: room), of: .search(room))
     }
@@ -320,6 +329,9 @@ package struct ClusterNode: Sendable {
     case (.finding, .find):
       switch answer {
       case .found(let place?, isAlive: true): homeIs(place.home, room, at: now)
+      case .found(let place, _) where isSettling(at: now):
+        // A home that seems to be dead is perhaps about to register again.
+        if place == nil { choose(room, at: now) } else { pause(room, at: now) }
       case .found where connectedAt.map({ now < $0 + limits.settling }) ?? true: pause(room, at: now)
       case .found: found(room, .full)
       default: pause(room, at: now)
