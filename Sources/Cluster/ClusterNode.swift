@@ -111,8 +111,8 @@ package struct ClusterNode: Sendable {
   /// When the present connection to the ledger, or the last one, began.
   private var connectedAt: Tick?
   private let began: Tick
-  /// When this node registered after an outage of the ledger: again, as its lease had ended, or late. The leases of others have ended, too,
-  /// and the room of a node that has not registered again yet looks as if its home were dead.
+  /// When this node registered after an outage of the ledger. The leases of other nodes have ended in the outage, too. Until they
+  /// register again, the homes of their rooms seem to be dead.
   private var returned: Tick?
   private var isDraining = false
   private var isDrained = false
@@ -266,7 +266,7 @@ package struct ClusterNode: Sendable {
   private mutating func place(_ room: String, at now: Tick) {
     guard isConnected else { return pause(room, at: now) }
     guard isSettling(at: now) else { return choose(room, at: now) }
-    // First: perhaps the ledger names a home.
+    // The ledger may name a living home.
     searches[room]?.step = .finding
     send(.find(room: room), of: .search(room))
   }
@@ -330,7 +330,7 @@ package struct ClusterNode: Sendable {
       switch answer {
       case .found(let place?, isAlive: true): homeIs(place.home, room, at: now)
       case .found(let place, _) where isSettling(at: now):
-        // A home that seems to be dead is perhaps about to register again.
+        // The home may be about to register again.
         if place == nil { choose(room, at: now) } else { pause(room, at: now) }
       case .found where connectedAt.map({ now < $0 + limits.settling }) ?? true: pause(room, at: now)
       case .found: found(room, .full)
@@ -380,7 +380,7 @@ package struct ClusterNode: Sendable {
 
   // MARK: Rooms
 
-  /// Whether the room is being handed over: its next home lacks what its log gets now.
+  /// Whether the room is being handed over. The next home will lack new entries of the log.
   package func isLeaving(_ room: String) -> Bool { rooms[room]?.ownership.isHandingOver ?? false }
 
   /// Stores an entry of a room of which this node is the home. `stored` follows.
@@ -451,7 +451,7 @@ package struct ClusterNode: Sendable {
         outputs.append(.opened(room: room, term: term, base: base, entries: entries))
         found(room, .here)
         guard isDraining else { break }
-        // Another node had not heard of the draining yet.
+        // The room was placed here by a node whose list of nodes was old.
         isDrained = false
         nextHandOver = nextHandOver ?? now + .seconds(1)
         giveAway(room, at: now)

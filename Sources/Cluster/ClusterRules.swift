@@ -16,7 +16,7 @@ package struct ClusterLimits: Hashable, Sendable {
   package var listInterval = Duration.seconds(1)
   /// The silence after which a node in the list is not taken for alive any more.
   package var seen = Duration.seconds(2)
-  /// How long after the ledger has come back its list of nodes may lack living ones, which register again.
+  /// After an outage of the ledger, living nodes may be missing from the list of nodes for so long, until they register again.
   package var settling = Duration.seconds(2)
   /// The load that is expected of a room that was placed a short time ago, as a part of a node's capacity.
   package var expectedLoad = 0.01

@@ -38,7 +38,7 @@ struct LogWriter: Sendable {
   private var isConnected: Bool
   private var retry: Tick?
   private var backoff = Backoff()
-  /// Entries above this order are not sent: the room is being handed over.
+  /// During a hand-over: the order of the last entry that is still sent.
   private var last: UInt64?
   /// Where the ledger's log ends, if entries are missing that it had confirmed.
   private var missing: UInt64?
@@ -55,14 +55,13 @@ struct LogWriter: Sendable {
 
   // MARK: Handing over
 
-  /// From now on, only the entries that are there already are sent. Later ones wait: in the end they are sent, or, if the room has
-  /// moved, their senders repeat them at the new home.
+  /// Holds later entries back. If the room stays, `release` sends them. If the room moves, their senders repeat them at the new home.
   mutating func hold() { last = top }
 
-  /// The room stays.
+  /// The room stays: entries that were held back are sent.
   mutating func release() { last = nil }
 
-  /// Whether the ledger has all entries that are sent.
+  /// Whether the ledger has confirmed all entries that are not held back.
   var isDone: Bool { missing == nil && waiting.first.map { $0.entry.order > last ?? .max } ?? true }
 
   // MARK: Entries

@@ -43,8 +43,8 @@ package struct RoomOwnership: Sendable {
     case placing
     case reading(Placed, entries: [StoredEntry])
     case serving(LogWriter)
-    /// Receipts that wait come first. Then the request goes out, perhaps several times (`isSent`): from then on the other node may be
-    /// the home.
+    /// First the ledger confirms the entries that are on their way. Then the request is sent (`isSent`), and repeated if its answer is
+    /// lost. From then on the other node may be the home.
     case handingOver(LogWriter, to: NodeID, nonce: String, isSent: Bool)
     case elsewhere
   }
@@ -80,7 +80,7 @@ package struct RoomOwnership: Sendable {
 
   // MARK: State
 
-  /// Whether the room is this node's: until another node may be its home.
+  /// Whether this node is certainly the home of the room.
   package var isServing: Bool {
     switch state {
     case .serving, .handingOver(_, _, _, isSent: false): true
@@ -154,7 +154,7 @@ package struct RoomOwnership: Sendable {
   package mutating func disconnected() {
     isConnected = false
     _ = withWriter { writer, _ in writer.disconnected() }
-    // The ledger has not been asked, so the room has no other home: it goes on here.
+    // The request was not sent, so the room has no other home.
     if case .handingOver(_, _, _, isSent: false) = state { stay() }
   }
 

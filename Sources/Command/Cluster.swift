@@ -201,8 +201,8 @@ struct ClusterStatus: ClusterCommand {
     var region: String
     var load: Double
     var rooms, participants, silenceMilliseconds: Int
-    /// Equal for nodes that admit the same participants.
-    var admission: String?
+    /// See `NodeRecord.keysDigest`.
+    var keysDigest: String?
   }
 
   private struct Answer: Encodable { var nodes: [Line] }
@@ -214,7 +214,7 @@ struct ClusterStatus: ClusterCommand {
         public: node.record.publicAddress, region: node.record.region,
         load: (node.record.load.value * 100).rounded() / 100, rooms: node.record.load.rooms,
         participants: node.record.load.participants, silenceMilliseconds: Int(node.silence.inMilliseconds),
-        admission: node.record.admission)
+        keysDigest: node.record.keysDigest)
     }
     if options.json {
       return print(String(decoding: try JSONCodec.encode(Answer(nodes: lines)), as: UTF8.self))
@@ -229,12 +229,12 @@ struct ClusterStatus: ClusterCommand {
     if let difference = Self.difference(in: lines) { print("\n\(difference)") }
   }
 
-  /// What is said of nodes that do not admit the same participants.
+  /// A line that groups the nodes by their keys; nil if all nodes have the same keys.
   private static func difference(in lines: [Line]) -> String? {
-    let groups = Dictionary(grouping: lines.filter { $0.admission != nil }) { $0.admission }
+    let groups = Dictionary(grouping: lines.filter { $0.keysDigest != nil }) { $0.keysDigest }
     guard groups.count > 1 else { return nil }
     let names = groups.values.map { $0.map(\.node).joined(separator: ", ") }.sorted()
-    return "These admit different participants (--keys, --open): \(names.joined(separator: " | "))"
+    return "Nodes with different --keys or --open: \(names.joined(separator: " | "))"
   }
 }
 
@@ -282,7 +282,7 @@ extension ClusterRooms {
 protocol NodeCommand: ClusterCommand {
   var wait: Int { get }
   func target(_ ledger: LedgerClient) async throws -> (NodeID, NodeOrder)
-  /// - Returns: what then holds; nil: it is not done.
+  /// - Returns: a sentence about the new state; nil while the node has not carried out the order.
   func outcome(_ ledger: LedgerClient, by node: NodeID) async throws -> String?
   /// Why it is not done, and what holds now.
   func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String

@@ -77,8 +77,9 @@ package struct NodeRecord: Hashable, Sendable {
   package var region = ""
   /// Of the log entries and node messages that the node writes and reads.
   package var version = 1
-  /// Whom the node admits, in a word that is the same for equal keys; nodes of one cluster admit the same participants.
-  package var admission: String?
+  /// Digest of the keys with which the node checks tokens, or "open" for a node that checks none. All nodes of a cluster should have
+  /// the same digest.
+  package var keysDigest: String?
   package var load = NodeLoad()
 
   package init(id: NodeID) { self.id = id }
@@ -111,7 +112,7 @@ package struct NodeLoad: Hashable, Sendable, Codable {
 
 extension NodeRecord: Codable {
   private enum CodingKeys: String, CodingKey {
-    case id, state, region, version, load, fingerprint, admission
+    case id, state, region, version, load, fingerprint, keysDigest
     case publicAddress = "public"
     case linkAddress = "link"
     case mediaAddress = "media"
@@ -129,7 +130,7 @@ extension NodeRecord: Codable {
     publicKey = try fields.decodeIfPresent(String.self, forKey: .publicKey)
     region = try fields.decodeIfPresent(String.self, forKey: .region) ?? ""
     version = try fields.decodeIfPresent(Int.self, forKey: .version) ?? 1
-    admission = try fields.decodeIfPresent(String.self, forKey: .admission)
+    keysDigest = try fields.decodeIfPresent(String.self, forKey: .keysDigest)
     load = try fields.decodeIfPresent(NodeLoad.self, forKey: .load) ?? NodeLoad()
   }
 }

@@ -277,7 +277,7 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     switch event {
     case .opened:
       _ = messageReport.executed("")
-      // A notice may have been missed since the last connection. What else is sent on channels is repeated until it is heard.
+      // The node may have missed a notice. All other messages are repeated by their senders until they are acknowledged.
       if hasListened { onEvent(.message(.all, RegistryNotice.bytes)) }
       hasListened = true
     case .away(let failure):

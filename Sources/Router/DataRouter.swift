@@ -35,11 +35,11 @@ struct DataRouter: Codable {
   private var status: [String: DataHistory.Kept] = [:]
   /// The services' last reports in the log, by their names.
   private var reports: [String: LoggedMessage] = [:]
-  /// Guests that are in the room, as the log has them.
+  /// The log entries of the admitted guests in the room.
   private var admissions: [Participant.ID: LoggedMessage] = [:]
-  /// The newest ends of admissions, which the log may not have yet.
+  /// The newest entries about ended admissions, which the ledger may not have stored yet.
   private var endedAdmissions: [LoggedMessage] = []
-  /// Numbers of reports and admissions that the log need not keep any more.
+  /// Numbers of outdated reports and admissions, which the log should drop.
   private var dropped: [UInt64] = []
   /// Services with jobs that the room's former home has not ended. Removed when the jobs continue.
   private var formerJobs: Set<String> = []
@@ -167,7 +167,7 @@ struct DataRouter: Codable {
   // MARK: Guests
 
   /// A guest has been admitted from the lobby.
-  /// - Returns: what the log needs; nil in a room without a log.
+  /// - Returns: the entry for the log; nil in a room without a log.
   mutating func admit(_ guest: Participant.ID, key: String) -> LoggedMessage? {
     guard history.isLogged else { return nil }
     order += 1
@@ -176,7 +176,7 @@ struct DataRouter: Codable {
     return admission
   }
 
-  /// The guest is not in the room any more. The log drops its admission later than that, so the end has an entry, too.
+  /// A guest has left the room, or was removed. The end gets an entry of its own, because the log drops the admission only later.
   mutating func endAdmission(of guest: Participant.ID) -> LoggedMessage? {
     guard let former = admissions.removeValue(forKey: guest) else { return nil }
     order += 1
@@ -188,18 +188,18 @@ struct DataRouter: Codable {
   }
 
   private static let endedLimit = 256
-  /// After this time a guest has to be admitted again at the next home: the log of a room whose home died may be read days later.
+  /// An older admission does not count at the next home of the room. (The ledger keeps the log of a dead home for days.)
   private static let admissionLife = Duration.seconds(3600)
 
   /// Whether the guest was in the room at this home or at an earlier one.
   func isAdmitted(_ guest: Participant.ID, key: String) -> Bool { admissions[guest]?.admission == .granted(key: key) }
 
-  /// All guests that have been admitted.
+  /// The admitted guests, in alphabetical order.
   var guests: [Participant.ID] { admissions.keys.sorted() }
 
   private var ownEntries: [LoggedMessage] { Array(reports.values) + admissions.values + endedAdmissions }
 
-  /// Whether nobody repeats the entry of the log with this number, unlike a message.
+  /// Whether the entry with this number is a report or an admission. Unlike a message, no client sends it again.
   func isOwn(_ order: UInt64) -> Bool {
     ownEntries.contains { $0.message.order == order }
   }

@@ -20,7 +20,7 @@ struct LoggedMessage: Equatable {
   var isRetained = false
   /// What the message reports, if it is the report of a service.
   var report: Report?
-  /// What the entry says of its sender, if it is no message but the admission of a guest.
+  /// The admission of the guest `message.sender`, if the entry is no message.
   var admission: Admission?
 
   /// What a service's report says of a job.
@@ -29,11 +29,11 @@ struct LoggedMessage: Equatable {
     case ended
   }
 
-  /// Of a guest that a participant has admitted from the lobby.
+  /// The admission of a guest from the lobby.
   enum Admission: Equatable {
-    /// The guest is in the room. It proves at the room's next home that it was, with its resumption key.
+    /// The guest is in the room. `key` is the resumption key, with which the guest identifies itself at the next home of the room.
     case granted(key: String)
-    /// It has left, or was removed.
+    /// The guest has left, or was removed.
     case ended
   }
 

@@ -64,7 +64,7 @@ struct RingRelay {
     var due: Tick
   }
 
-  /// Between two attempts; after `patience` that is the pause.
+  /// The pause between two attempts. After `patience` the pause is as long as `patience`.
   private static let pause = Duration.milliseconds(500)
   private static let patience = Duration.seconds(5)
   /// Further messages are sent once.
@@ -87,7 +87,7 @@ struct RingRelay {
     if let bytes = message.bytes { outgoing.append((channel, bytes)) }
   }
 
-  /// Sends the message until it is heard, at most for 5 s, or as long as the call rings if that is longer: the ledger may be away.
+  /// Repeats the message until the other node has acknowledged it, for 5 s, or until `end` if that is later.
   mutating func sendUntilHeard(_ message: RingMessage, to node: NodeID, while end: Tick? = nil, at now: Tick) {
     lastNumber += 1
     var message = message

@@ -44,14 +44,14 @@ extension Room {
     needsSettling = true
   }
 
-  /// A guest enters that has been admitted from the lobby. It need not be admitted again at the room's next home.
+  /// Records that a guest was admitted from the lobby, so that the next home of the room lets the guest in.
   func recordAdmission(of guest: Participant.ID, key: String) { record(data.admit(guest, key: key)) }
 
-  /// The participant leaves the room, not only its home.
+  /// Records that a participant, perhaps a guest, has left the room.
   func endAdmission(of id: Participant.ID) { record(data.endAdmission(of: id)) }
 
-  /// Whether the room's next home learns that a participant is removed, or needs not know. A guest that is removed while the room is handed
-  /// over would be let in there.
+  /// Whether a participant can be removed now. A guest cannot be removed during a hand-over: the next home of the room would not learn of
+  /// the removal, and would let the guest in.
   func mayRemove(_ member: Member) -> Bool { isLeaving?() != true || !data.guests.contains(member.id) }
 
   private func record(_ admission: LoggedMessage?) {
@@ -113,7 +113,7 @@ extension Room {
     guard let end = keptOpenUntil, end <= now else { return }
     keptOpenUntil = nil
     for service in data.takeFormerJobs() { endJob(of: service) }
-    // Of the former home, and not back.
+    // Guests of the former home who have not come back in time.
     for guest in data.guests where member(guest) == nil { endAdmission(of: guest) }
     needsSettling = true
   }

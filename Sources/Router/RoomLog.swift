@@ -68,7 +68,7 @@ struct RoomLog {
     return false
   }
 
-  /// Whether the sender will get this receipt. It may repeat its message as long as the ledger is away.
+  /// Whether a receipt for this message already waits for the ledger. A sender may repeat its message in the meantime.
   func isWaiting(_ order: UInt64, of member: Member) -> Bool {
     receipts.contains { $0.order == order && $0.member === member }
   }

@@ -81,15 +81,15 @@ extension Router {
     takeClusterOutputs(at: now)
   }
 
-  /// What `Joined` says of the cluster: addresses, this node's first, and in seconds how often clients ask whether the connection is
-  /// alive, and the silence after which it is not. nil: the router is no node.
+  /// The fields of `Joined` about the cluster: the addresses of nodes, beginning with this one, the interval of pings, and the silence
+  /// after which a connection counts as lost, both in seconds. nil: the router is no node.
   package func nodeList(at now: Tick) -> (places: [String], ping: Int, silence: Int)? {
     cluster.map { ($0.places(at: now), $0.configuration.ping, $0.configuration.silence) }
   }
 
-  /// Whom the node admits (`NodeRecord.admission`).
-  package func setAdmission(_ word: String?, at now: Tick) {
-    cluster?.node.update({ $0.admission = word }, at: now)
+  /// Publishes a new digest of the node's keys (`NodeRecord.keysDigest`).
+  package func setKeysDigest(_ digest: String?, at now: Tick) {
+    cluster?.node.update({ $0.keysDigest = digest }, at: now)
     takeClusterOutputs(at: now)
   }
 
@@ -178,7 +178,7 @@ extension Router {
     var isRefused = false
     for entry in room.log?.takeOutgoing() ?? [] {
       if !isRefused, cluster.node.append(entry, to: room.name, at: now) { continue }
-      isRefused = true  // the ledger has entries in order: none overtakes one that waits
+      isRefused = true  // the log is in order: no later entry may overtake a waiting one
       if room.data.isOwn(entry.order) {
         room.log?.record(entry)
       } else {

@@ -69,11 +69,11 @@ struct Switchboard {
     }
   }
 
-  /// What a device here has answered to a call of another node. The caller may come to a third node and ask again.
+  /// The answer of a device at this node to a call from another node. The caller may reconnect to a third node, which asks again.
   private struct Answer {
     let caller: String
     let state: Ring.State
-    /// When the call is over for everybody.
+    /// The deadline of the call.
     let ends: Tick
   }
 

@@ -116,7 +116,7 @@ struct BrowserAnswer: Codable, Sendable {
   let sdp: String
 }
 
-/// The nodes of a cluster, for a page that waits to be admitted. One that is admitted learns them by `Joined`.
+/// The nodes of a cluster, for a page that waits in the lobby. A page in a room gets the nodes by `Joined`.
 struct BrowserNodes: Codable, Sendable {
   var type = "nodes"
   let places: [String]

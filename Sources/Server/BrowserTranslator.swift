@@ -50,7 +50,7 @@ final class BrowserTranslator: MessageTranslator {
 
   private let nodes: () -> BrowserNodes?
 
-  /// - Parameter nodes: those of the cluster now; nil outside a cluster.
+  /// - Parameter nodes: returns the present nodes of the cluster; nil for a server without a cluster.
   init(sessionID: String, nodes: @escaping () -> BrowserNodes? = { nil }) {
     negotiator = SDPNegotiator(sessionID: sessionID)
     self.nodes = nodes

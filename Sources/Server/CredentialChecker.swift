@@ -54,7 +54,7 @@ final class CredentialChecker: Sendable {
 struct Check: Sendable {
   var question: CredentialQuestion?
   var sdp: String?
-  /// Whether a join to a room that is not here is refused: the ledger has not answered, and the registry in memory may be old.
+  /// Whether joins to rooms of other nodes are refused, because the ledger does not answer and the registry in memory may be old.
   var isForRoomsHere = false
 
   /// Offers without a credential and renewals come from participants.

@@ -44,7 +44,7 @@ extension RouterHost {
   private static let registryPatience = Duration.seconds(8)
 
   /// From any thread.
-  /// - Parameter done: gets the check, and the reason why the message cannot be answered yet.
+  /// - Parameter done: called with the check, and with a failure if the check is not possible.
   private func refresh(
     _ registry: LedgerRegistry, for check: Check, since start: Tick,
     then done: @escaping @Sendable (Check, Failure?) -> Void
@@ -59,7 +59,7 @@ extension RouterHost {
         guard !isElsewhere || now >= start + Self.registryPatience else {
           return after(.milliseconds(250)) { [self] in refresh(registry, for: check, since: start, then: done) }
         }
-        // While the ledger is away, the rules in memory decide. A credential may give the room another name, by which it is here.
+        // While the ledger is away, the rules in memory decide. A credential may replace the name of the room by one that is here.
         var decided = check
         decided.isForRoomsHere = isElsewhere
         let isKnown = registry.hasRead

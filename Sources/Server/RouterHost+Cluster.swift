@@ -35,7 +35,7 @@ extension RouterHost {
       ledgerMeter.answered(number, isAnswer: isAnswer, at: now)
       if case .nodes(let listed) = answer {
         nodes.withLock { $0.update(living: listed.compactMap(\.record.publicAddress), at: now) }
-        warnOfOtherAdmission(in: listed.map(\.record))
+        warnOfOtherKeys(in: listed.map(\.record))
       }
       readiness.withLock { $0.answered(answer, at: now) }
     case .connected, .disconnected: break
@@ -55,26 +55,25 @@ extension RouterHost {
   }
 
   /// From any thread.
-  func publishAdmission(_ word: String?) {
+  func publishKeysDigest(_ digest: String?) {
     post { [weak self] in
       guard let self, let router = signaling?.router else { return }
-      router.setAdmission(word, at: now)
+      router.setKeysDigest(digest, at: now)
       endTurn(at: now)
     }
   }
 
-  /// A participant that one node admits must be admitted by the next home of its room, too. One warning for each such node.
-  private func warnOfOtherAdmission(in records: [NodeRecord]) {
-    let own = admission
-    let others = Set(
-      records.filter { $0.admission != nil && $0.admission != own && $0.id != configuration.cluster?.record.id }.map(
-        \.id))
-    for other in others.subtracting(nodesOfOtherAdmission).sorted() {
+  /// Logs one warning for each node with other keys: it would refuse the participants of the rooms that move to it.
+  private func warnOfOtherKeys(in records: [NodeRecord]) {
+    let (id, digest) = (configuration.cluster?.record.id, keysDigest)
+    let differing = records.filter { $0.id != id && $0.keysDigest != nil && $0.keysDigest != digest }
+    let others = Set(differing.map(\.id))
+    for other in others.subtracting(nodesWithOtherKeys).sorted() {
       logger.warning(
-        "another node admits other participants: give all nodes the same --keys, or all --open",
+        "another node has other keys: give all nodes the same --keys, or all --open",
         metadata: ["node": "\(other.name)"])
     }
-    nodesOfOtherAdmission = others
+    nodesWithOtherKeys = others
   }
 
   private func handle(_ event: ClusterEvent) {

@@ -54,8 +54,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   var ledgerMeter = LedgerMeter()
   let readiness = Lock(Readiness())
   let nodes = Lock(KnownNodes())
-  /// As they were in the last list of nodes.
-  @exclusivity(unchecked) var nodesOfOtherAdmission: Set<NodeID> = []
+  /// The nodes of the last list that have other keys than this node.
+  @exclusivity(unchecked) var nodesWithOtherKeys: Set<NodeID> = []
   var drainWaits: [CheckedContinuation<Void, Never>] = []
   var releaseWaits: [CheckedContinuation<Void, Never>] = []
   var hasLeftCluster = false
@@ -144,7 +144,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     routerConfiguration.pacesPages = true
     routerConfiguration.cluster = configuration.cluster.map { cluster in
       var record = cluster.record
-      record.admission = admission
+      record.keysDigest = keysDigest
       return ClusterConfiguration(record: record)
     }
     let signaling = SignalingHost(
@@ -222,13 +222,13 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   // MARK: Connections: from any thread
 
-  /// For `NodeRecord.admission`.
-  var admission: String? { access.withLock { $0.word } }
+  /// See `NodeRecord.keysDigest`.
+  var keysDigest: String? { access.withLock { $0.keysDigest } }
 
   func admit(_ new: ServerConfiguration.Access) {
     access.withLock { $0 = new }
     renewAuthorization()
-    publishAdmission(new.word)
+    publishKeysDigest(new.keysDigest)
   }
 
   private func renewAuthorization() {

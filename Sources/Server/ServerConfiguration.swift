@@ -14,8 +14,8 @@ public struct ServerConfiguration: Sendable {
     /// The server admits every client: it does not check the signatures of tokens.
     case open
 
-    /// For `NodeRecord.admission`.
-    var word: String? {
+    /// See `NodeRecord.keysDigest`.
+    var keysDigest: String? {
       switch self {
       case .open: "open"
       case .keys(let keys): try? VerificationKey.digest(of: keys)

@@ -146,7 +146,7 @@ public struct VerificationKey: Sendable {
 }
 
 extension VerificationKey {
-  /// Eight characters that are the same for keys that accept the same tokens, in any order. They lead to no key.
+  /// A digest of eight characters. Two sets of keys with the same digest accept the same tokens. The order of the keys does not matter.
   package static func digest(of keys: [VerificationKey]) throws(TokenError) -> String {
     var lines: [String] = []
     for key in keys {

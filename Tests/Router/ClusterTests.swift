@@ -339,7 +339,7 @@ import Testing
 
   // MARK: Guests
 
-  /// Ana, and a guest whom she admits, at the home of their room.
+  /// A room with Ana and a guest. Ana has admitted the guest from the lobby.
   private func guestAdmitted() throws -> (world: ClusterWorld, ana: ClusterWorld.Person, guest: ClusterWorld.Person) {
     let world = try ClusterWorld()
     world.change = {
@@ -402,7 +402,7 @@ import Testing
     }
   }
 
-  /// The log of a room whose home died is kept for days.
+  /// The ledger keeps the log of a dead home for days.
   @Test func admissionIsForgottenAfterAnHour() throws {
     let (world, ana, guest) = try guestAdmitted()
     let home = try #require(ana.node)
@@ -415,7 +415,7 @@ import Testing
     #expect(ana.joined.count == 2 && guest.joined.count == 1)
   }
 
-  /// The next home would not learn of it.
+  /// The next home would not learn of the removal.
   @Test func guestIsNotRemovedWhileTheRoomIsHandedOver() throws {
     let (world, ana, guest) = try guestAdmitted()
     let home = try #require(ana.node)
@@ -433,7 +433,7 @@ import Testing
     #expect(guest.messages.last == .ended(.removed))
   }
 
-  /// Another program that knows the guest's id.
+  /// A program that knows the id of the guest, and not the resumption key.
   @Test func guestsPlaceIsNotForOthers() throws {
     let (world, ana, guest) = try guestAdmitted()
     let home = try #require(ana.node)
@@ -572,6 +572,16 @@ import Testing
     device.messages.compactMap { if case .ringEnded(_, let state) = $0 { state } else { nil } }
   }
 
+  /// Ana, at node `a`, has rung Ben's device at node `b` for a second.
+  private func ringing() throws -> (world: ClusterWorld, ana: ClusterWorld.Device, ben: ClusterWorld.Device) {
+    let world = try ClusterWorld(nodes: "a", "b", "c")
+    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
+    world.run(.seconds(1))
+    world.ring("r", to: ["ben"], from: ana)
+    world.run(.seconds(1))
+    return (world, ana, ben)
+  }
+
   @Test func devicesOfACalleeRingAtAllNodesAndTheFirstAnswerCounts() throws {
     let world = try ClusterWorld(nodes: "a", "b", "c")
     let ana = world.device("ana", at: "a")
@@ -618,11 +628,7 @@ import Testing
   }
 
   @Test func cancelledCallStopsRingingAlthoughTheLedgerWasAway() throws {
-    let world = try ClusterWorld(nodes: "a", "b")
-    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
-    world.run(.seconds(1))
-    world.ring("r", to: ["ben"], from: ana)
-    world.run(.seconds(1))
+    let (world, ana, ben) = try ringing()
     world.ledger.stop(at: world.now)
     world.cancel("r", from: ana)
     world.run(.seconds(2))
@@ -634,22 +640,14 @@ import Testing
   }
 
   @Test func lastDeviceThatIsLostMakesTheCalleeUnreachable() throws {
-    let world = try ClusterWorld(nodes: "a", "b")
-    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
-    world.run(.seconds(1))
-    world.ring("r", to: ["ben"], from: ana)
-    world.run(.seconds(1))
+    let (world, ana, ben) = try ringing()
     world.close(ben)
     world.run(.seconds(1))
     #expect(Self.states(ana) == [.ringing, .unreachable])
   }
 
   @Test func callOverTheCallersNodeThatDiesIsTakenUpFromAnother() throws {
-    let world = try ClusterWorld(nodes: "a", "b", "c")
-    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
-    world.run(.seconds(1))
-    world.ring("r", to: ["ben"], from: ana)
-    world.run(.seconds(1))
+    let (world, _, ben) = try ringing()
     world.kill("a")
     let again = world.device("ana", at: "c")
     world.run(.milliseconds(100))
@@ -662,11 +660,7 @@ import Testing
   }
 
   @Test func calleesAnswerIsKeptForACallerThatComesToAnotherNode() throws {
-    let world = try ClusterWorld(nodes: "a", "b", "c")
-    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
-    world.run(.seconds(1))
-    world.ring("r", to: ["ben"], from: ana)
-    world.run(.seconds(1))
+    let (world, _, ben) = try ringing()
     world.kill("a")
     world.answer("r", .accepted, from: ben)
     world.run(.seconds(7))
@@ -679,11 +673,7 @@ import Testing
   }
 
   @Test func answerReachesTheCallerAlthoughTheLedgerWasAwayForLongerThanFiveSeconds() throws {
-    let world = try ClusterWorld(nodes: "a", "b")
-    let (ana, ben) = (world.device("ana", at: "a"), world.device("ben", at: "b"))
-    world.run(.seconds(1))
-    world.ring("r", to: ["ben"], from: ana)
-    world.run(.seconds(1))
+    let (world, ana, ben) = try ringing()
     world.ledger.stop(at: world.now)
     world.answer("r", .accepted, from: ben)
     world.run(.seconds(12))

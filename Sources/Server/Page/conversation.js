@@ -172,7 +172,7 @@ export class Places {
     if (this.#suspect === this.current) this.#suspect = null;
   }
 
-  /** The server has let us in, and has named places, or none. */
+  /** The server has accepted our join, or has us wait in the lobby. It has named places, or none. */
   admitted(places = []) {
     this.#admitted = performance.now();
     this.#targets = [];
