@@ -114,6 +114,8 @@ package struct ClusterNode: Sendable {
   /// When this node registered after an outage of the ledger. The leases of other nodes have ended in the outage, too. Until they
   /// register again, the homes of their rooms seem to be dead.
   private var returned: Tick?
+  /// Nodes that were listed before the outage: only they can register again. Nil if the list was never read.
+  private var expected: Set<NodeID>?
   private var isDraining = false
   private var isDrained = false
   /// Rooms for which no node had capacity are tried again.
@@ -145,7 +147,7 @@ package struct ClusterNode: Sendable {
   package mutating func handle(_ event: LedgerEvent, at now: Tick) {
     switch event {
     case .connected: connected(at: now)
-    case .disconnected: disconnected()
+    case .disconnected: disconnected(at: now)
     case .answered(let number, let answer):
       guard let (request, owner) = flying.removeValue(forKey: number) else { break }
       handle(answer, to: request, of: owner, at: now)
@@ -173,8 +175,9 @@ package struct ClusterNode: Sendable {
     }
   }
 
-  private mutating func disconnected() {
+  private mutating func disconnected(at now: Tick) {
     isConnected = false
+    expectListedNodes(at: now)
     lease.disconnected()
     placement.disconnected()
     for room in rooms.keys { rooms[room]?.ownership.disconnected() }
@@ -185,10 +188,20 @@ package struct ClusterNode: Sendable {
     }
   }
 
+  /// While the list is being restored, nodes are added: it may be lost again.
+  private mutating func expectListedNodes(at now: Tick) {
+    let listed = placement.listed
+    guard !listed.isEmpty else { return }
+    expected = isSettling(at: now) ? expected?.union(listed) : listed
+  }
+
   private mutating func handle(_ answer: LedgerAnswer, to request: LedgerRequest, of owner: Owner, at now: Tick) {
     switch owner {
     case .lease: lease.handle(answer, to: request, at: now)
-    case .list: placement.handle(answer, at: now)
+    case .list:
+      // The ledger may also forget the nodes without the loss of a connection.
+      if lease.isHeld, !isSettling(at: now) { expectListedNodes(at: now) }
+      placement.handle(answer, at: now)
     case .search(let room): searched(room, answer, to: request, at: now)
     case .room(let room, let generation):
       guard rooms[room]?.generation == generation else { break }
@@ -273,6 +286,9 @@ package struct ClusterNode: Sendable {
 
   private func isSettling(at now: Tick) -> Bool { returned.map { now < $0 + limits.settling } ?? false }
 
+  /// Whether a node that seems to be dead may be about to register again.
+  private func mayReturn(_ node: NodeID) -> Bool { expected?.contains(node) ?? true }
+
   private mutating func choose(_ room: String, at now: Tick) {
     guard let search = searches[room] else { return }
     let excluded = search.excluded.union(isDraining ? [id] : [])
@@ -329,9 +345,8 @@ package struct ClusterNode: Sendable {
     case (.finding, .find):
       switch answer {
       case .found(let place?, isAlive: true): homeIs(place.home, room, at: now)
-      case .found(let place, _) where isSettling(at: now):
-        // The home may be about to register again.
-        if place == nil { choose(room, at: now) } else { pause(room, at: now) }
+      case .found(let place?, _) where isSettling(at: now) && mayReturn(place.home): pause(room, at: now)
+      case .found where isSettling(at: now): choose(room, at: now)
       case .found where connectedAt.map({ now < $0 + limits.settling }) ?? true: pause(room, at: now)
       case .found: found(room, .full)
       default: pause(room, at: now)

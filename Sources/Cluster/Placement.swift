@@ -76,6 +76,8 @@ package struct Placement: Sendable {
 
   package func record(of id: NodeID) -> NodeRecord? { nodes[id]?.record }
 
+  package var listed: Set<NodeID> { Set(nodes.keys) }
+
   package var livingNodes: [NodeRecord] { nodes.values.map(\.record).sorted { $0.id < $1.id } }
 
   package func node(at publicAddress: String) -> NodeID? {

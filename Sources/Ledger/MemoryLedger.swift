@@ -277,7 +277,11 @@ package final class MemoryLedger {
     breakAll(because: "connection refused")
   }
 
-  package func start() { isStopped = false }
+  /// - Parameter data: what the disk has, if that is not what was acknowledged.
+  package func start(with data: LedgerState? = nil) {
+    isStopped = false
+    if let data { (state, copy) = (data, data) }
+  }
 
   /// The copy takes the place of the ledger. Changes that it has not received are lost.
   /// - Parameter skew: how far the copy's clock is before the ledger's.

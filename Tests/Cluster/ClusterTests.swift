@@ -88,6 +88,27 @@ import Testing
     checkAll(world)
   }
 
+  /// The home of the data has been dead for long, as all nodes know: nobody waits until it registers again.
+  @Test(arguments: [false, true])
+  func roomIsFoundAtOnceAfterTheLedgerStartsWithDataOfAnEarlierHome(isRestarted: Bool) throws {
+    let world = world { $0.rooms = 1 }
+    let data = world.ledger.state
+    let earlier = try home(of: "room0", in: world)
+    earlier.kill()
+    world.run(for: .seconds(5))
+    if isRestarted {
+      earlier.start()
+      world.run(for: .seconds(5))
+    }
+    world.ledger.stop(at: world.now)
+    world.run(for: .seconds(10))
+    world.ledger.start(with: data)
+    let time = timeUntilAllAreBack(world, at: .seconds(10))
+    #expect(time < .milliseconds(1500), "\(time)")
+    // What the data lacks is lost: violations are not looked at.
+    for person in world.people { #expect(person.isJoined, "\(person.name)") }
+  }
+
   @Test func failoverInterruptsNobodyAtAHomeThatItKnows() {
     let world = world()
     let joins = world.people.map(\.joins)
