@@ -5,7 +5,6 @@ fault all must see and hear all again. At the end everything that was acknowledg
 of its receipt.
 """
 
-import atexit
 import json
 import math
 import pathlib
@@ -21,14 +20,13 @@ from cluster_parts import Cluster, Node, Process, Redis
 from namespaces import Network
 
 sys.path.insert(0, str(ROOT / "Scripts" / "browsers"))
-from drivers import Chromium  # noqa: E402
+from visitor import LOST, Visitor  # noqa: E402
 
 PLACES = {"desk": 1, "r1": 11, "r2": 12, "r3": 13, "n1": 21, "n2": 22, "n3": 23, "east": 31, "west": 32}
 EAST = {"Cal": "koine-call-agent", "Sue": "koine-stage-strategy", "Mia": "koine-meeting-session"}
 WEST = {"Lia": "koine-event-listener", "Mio": "koine-meeting-session", "Leo": "koine-event-listener"}
 NODES, PORT = ("n1", "n2", "n3"), 8080
 REDIS_PORT, SENTINEL_PORT, MASTER = 6379, 26379, "main"
-LOST = "the room is out of reach"
 # A client counts its redirects anew after a stay of 5 s (SignalingClient).
 STEADY_STAY = 5.5
 # Room for the append-only file of a run.
@@ -36,56 +34,6 @@ DISK = 32 * 1024 * 1024
 
 # Targets in seconds (C1 to C8 of the cluster's design).
 PLACED, REDIRECTED, KILLED, PULLED, STEPPED_DOWN, SERVING_AGAIN, FAILED_OVER = 0.010, 0.5, 3, 12, 3, 5, 6
-
-
-class Visitor:
-    """A Chromium with the page of a node."""
-
-    WATCH = """(() => {
-        window.news = [];
-        const note = (name, text) => koine.addEventListener(name, (event) => news.push(text(event.detail)));
-        note("reconnecting", () => "%s");
-        note("ended", (detail) => `ended: ${detail.reason} ${detail.failure?.message}`);
-        note("said", ({ name, text }) => `${name}: ${text}`);
-    })()""" % LOST
-    FIGURES = """(async () => {
-        if (!window.koine?.me || !koine.peer) return null;
-        const incoming = new Map();
-        for (const entry of (await koine.peer.getStats()).values()) if (entry.type === "inbound-rtp") incoming.set(entry.mid, entry);
-        return koine.others.map(({ name, tracks }) => {
-            const entries = [...tracks.values()].map(({ transceiver }) => incoming.get(transceiver?.mid)).filter(Boolean);
-            const sum = (kind, key) => entries.filter((one) => one.kind === kind).reduce((all, one) => all + (one[key] ?? 0), 0);
-            return [name, sum("video", "framesDecoded"), sum("audio", "packetsReceived")];
-        });
-    })()"""
-
-    def __init__(self, name, room, nodes, prefix):
-        self.name = name
-        origins = ",".join(f"http://{node.host}:{node.port}" for node in nodes)
-        self.browser = Chromium(
-            f"http://{nodes[0].host}:{nodes[0].port}/?room={room}&name={name}&rows=180", prefix,
-            [f"--unsafely-treat-insecure-origin-as-secure={origins}"])
-        atexit.register(lambda: self.browser.process.poll() is None and self.browser.close())
-        until("the page is loaded", lambda: self.browser.evaluate("document.readyState") == "complete")
-        self.browser.evaluate("document.getElementById('enter').requestSubmit()")
-        until("the page has a room", lambda: self.browser.evaluate("Boolean(window.koine)"), 60, 0.05)
-        self.browser.evaluate(self.WATCH)
-        until("the page is in the room", lambda: self.browser.evaluate(
-            "Boolean(koine.me) || document.getElementById('refusal').textContent"), 60)
-
-    def text(self):
-        return "\n".join(["in the room", *self.browser.evaluate("news"), ""])
-
-    def ask(self):
-        return None
-
-    def figures(self, _=None):
-        return {name: (frames, packets, None) for name, frames, packets in self.browser.evaluate(self.FIGURES) or []}
-
-    def leave(self):
-        self.browser.evaluate("koine.leave()")
-        until("the page has left", lambda: "ended: left" in self.text(), 10)
-        self.browser.close()
 
 
 class Sentinel(Process):
@@ -192,7 +140,7 @@ class NetworkCheck:
         self.senders = [
             Sender(name, self.room, self.cluster.addresses(number), self.folder, self.network.prefix(place))
             for number, (name, place) in enumerate({"Rio": "east", "Ria": "west"}.items())]
-        visitor = Visitor("Bob", self.room, list(self.cluster.nodes.values()), self.network.prefix("west"))
+        visitor = Visitor("Bob", self.room, list(self.cluster.nodes.values()), self.network.prefix("west")).enters()
         self.call, self.restored = Call([*apps, visitor]), 0
         self.call.goes_on("at the beginning")
         self.talk("hello")

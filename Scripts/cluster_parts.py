@@ -73,16 +73,16 @@ class Redis(Process):
 
 
 class Node(Process):
-    def __init__(self, name, ledger, folder, host="127.0.0.1", port=None, prefix=(), options=()):
+    def __init__(self, name, ledger, folder, host="127.0.0.1", port=None, prefix=(), options=(), admission=("--open",)):
         self.name, self.ledger, self.log, self.host, self.prefix = name, ledger, folder / f"{name}.log", host, prefix
-        self.options = options
+        self.options, self.admission = options, admission
         self.port = port or free_port()
         self.address = f"ws://{self.host}:{self.port}"
         self.begin()
 
     def launch(self):
         return subprocess.Popen(
-            [*self.prefix, programs() / "koine", "serve", "--open", "--listen", f"{self.host}:{self.port}", "--node", self.name,
+            [*self.prefix, programs() / "koine", "serve", *self.admission, "--listen", f"{self.host}:{self.port}", "--node", self.name,
              "--public", self.address, "--limits", "voices=10", "--drain-limit", "60", *self.options],
             env=dict(os.environ, KOINE_SERVE_CLUSTER=self.ledger), stderr=open(self.log, "a"))
 
