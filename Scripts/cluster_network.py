@@ -63,7 +63,7 @@ class Sender:
 
     PROGRAM = ["/usr/bin/python3", ROOT / "Scripts" / "browsers" / "data_peer.py"]
 
-    def __init__(self, name, room, places, folder, prefix):
+    def __init__(self, name, room, places, folder, prefix=()):
         self.name, self.log, self.length, self.lines = name, folder / f"{name}.jsonl", 0, []
         self.errors = folder / f"{name}.log"
         self.process = subprocess.Popen(
