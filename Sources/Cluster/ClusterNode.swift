@@ -188,19 +188,18 @@ package struct ClusterNode: Sendable {
     }
   }
 
-  /// While the list is being restored, nodes are added: it may be lost again.
+  /// In an outage, and until all nodes have registered again, the list may lack nodes.
   private mutating func expectListedNodes(at now: Tick) {
     let listed = placement.listed
     guard !listed.isEmpty else { return }
-    expected = isSettling(at: now) ? expected?.union(listed) : listed
+    expected = lease.isHeld && !isSettling(at: now) ? listed : expected?.union(listed)
   }
 
   private mutating func handle(_ answer: LedgerAnswer, to request: LedgerRequest, of owner: Owner, at now: Tick) {
     switch owner {
     case .lease: lease.handle(answer, to: request, at: now)
     case .list:
-      // The ledger may also forget the nodes without the loss of a connection.
-      if lease.isHeld, !isSettling(at: now) { expectListedNodes(at: now) }
+      expectListedNodes(at: now)  // the ledger may also forget them without the loss of a connection
       placement.handle(answer, at: now)
     case .search(let room): searched(room, answer, to: request, at: now)
     case .room(let room, let generation):
