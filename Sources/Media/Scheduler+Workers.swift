@@ -15,7 +15,8 @@ struct WorkerPool {
   var busyLanes: [ObjectIdentifier: Tick] = [:]
   /// Wakes the watcher thread, which starts with the first job.
   var strain: UnsafeMutablePointer<pthread_cond_t>?
-  var isWatching = false
+  /// Whether the watcher has to look. The condition variable alone does not tell a watcher that does not wait yet.
+  var isStrained = false
 }
 
 /// Lanes run code of apps: effects, sources, sinks. App code that blocks must not delay other lanes. A watcher thread
@@ -66,7 +67,10 @@ extension Scheduler {
     while true {
       let now = Self.monotonicNow()
       if let job = jobs.removeFirst(dueAt: now, notIn: pool.busyLanes) {
-        if pool.idle == 0, !pool.isWatching, let strain = pool.strain { pthread_cond_signal(strain) }
+        if pool.idle == 0, !pool.isStrained, let strain = pool.strain {
+          pool.isStrained = true
+          pthread_cond_signal(strain)
+        }
         let lane = ObjectIdentifier(job.lane)
         pool.busyLanes[lane] = now
         pthread_mutex_unlock(mutex)
@@ -91,8 +95,7 @@ extension Scheduler {
   private func watch() {
     pthread_mutex_lock(mutex)
     while let strain = pool.strain {
-      wait(strain, until: nil)
-      pool.isWatching = true
+      while !pool.isStrained { wait(strain, until: nil) }
       var quiet = 0
       while quiet < 10 {
         let next = Self.monotonicNow() + WorkerPool.patience
@@ -101,7 +104,7 @@ extension Scheduler {
         let heldUp = pool.busyLanes.values.count { $0 + WorkerPool.patience <= next }
         while pool.workers - heldUp < WorkerPool.cores, pool.workers < WorkerPool.limit { startWorker() }
       }
-      pool.isWatching = false
+      pool.isStrained = false
     }
     pthread_mutex_unlock(mutex)
   }

@@ -97,6 +97,17 @@ import Testing
     #expect(threads.count <= 15, "not a new one for each job: \(threads.count)")
     for _ in 0..<count { held.signal() }
   }
+
+  /// The first jobs of a process may come before the thread that watches the workers waits for them.
+  @Test(arguments: 0..<20) func lanesBlockedByTheFirstJobsOfAProcessDoNotDelayOthers(_: Int) async {
+    await #expect(processExitsWith: .success) {
+      for number in 0..<WorkerPool.cores {
+        Scheduler.real.lane("held up \(number)").post { while true { sleep(60) } }
+      }
+      await withCheckedContinuation { done in Scheduler.real.lane("free").post { done.resume() } }
+      exit(EXIT_SUCCESS)
+    }
+  }
 }
 
 @Suite struct SocketAddressTests {
