@@ -465,7 +465,7 @@ package struct ClusterNode: Sendable {
         outputs.append(.opened(room: room, term: term, base: base, entries: entries))
         found(room, .here)
         guard isDraining else { break }
-        // The room was placed here by a node whose list of nodes was old.
+        // A node with an old list of nodes has placed the room here.
         isDrained = false
         nextHandOver = nextHandOver ?? now + .seconds(1)
         giveAway(room, at: now)

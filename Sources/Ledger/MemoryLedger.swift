@@ -277,7 +277,7 @@ package final class MemoryLedger {
     breakAll(because: "connection refused")
   }
 
-  /// - Parameter data: what the disk has, if that is not what was acknowledged.
+  /// - Parameter data: older data, in place of the newest.
   package func start(with data: LedgerState? = nil) {
     isStopped = false
     if let data { (state, copy) = (data, data) }

@@ -113,7 +113,7 @@ extension Room {
     guard let end = keptOpenUntil, end <= now else { return }
     keptOpenUntil = nil
     for service in data.takeFormerJobs() { endJob(of: service) }
-    // Guests of the former home who have not come back in time.
+    // Guests of the former home that have not rejoined in time.
     for guest in data.guests where member(guest) == nil { endAdmission(of: guest) }
     needsSettling = true
   }

@@ -88,7 +88,7 @@ import Testing
     checkAll(world)
   }
 
-  /// The home of the data has been dead for long, as all nodes know: nobody waits until it registers again.
+  /// No node waits for a home that was dead before the outage.
   @Test(arguments: [false, true])
   func roomIsFoundAtOnceAfterTheLedgerStartsWithDataOfAnEarlierHome(isRestarted: Bool) throws {
     let world = world { $0.rooms = 1 }
@@ -105,7 +105,7 @@ import Testing
     world.ledger.start(with: data)
     let time = timeUntilAllAreBack(world, at: .seconds(10))
     #expect(time < .milliseconds(1500), "\(time)")
-    // What the data lacks is lost: violations are not looked at.
+    // Messages that are not in the data are lost: `violations` has them.
     for person in world.people { #expect(person.isJoined, "\(person.name)") }
   }
 
