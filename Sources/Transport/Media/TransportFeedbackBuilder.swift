@@ -33,6 +33,8 @@ struct TransportFeedbackBuilder {
   /// From then on the next packet takes the report along.
   private var worthwhile = Tick.zero
   private let waitsForPackets: Bool
+  /// Of the newest report, which shares the memory until it is written: each report then takes that of the one before.
+  private var deltas: [Int16?] = []
 
   /// - Parameter waitsForPackets: whether the other ends are many, as a server's are.
   init(waitsForPackets: Bool) { self.waitsForPackets = waitsForPackets }
@@ -76,8 +78,7 @@ struct TransportFeedbackBuilder {
     }
     let reference = arrivals[index(first)] / 64_000_000
     var previous = reference * 64_000_000
-    var deltas: [Int16?] = []
-    deltas.reserveCapacity(Int(min(highest - next + 1, Self.packetsPerReport)))
+    deltas.removeAll(keepingCapacity: true)
     let base = next
     while next <= highest, next - base < Self.packetsPerReport {
       let arrival = arrivals[index(next)]
