@@ -4,8 +4,8 @@ struct AwayReport {
   /// Kinds of failures that are remembered.
   private static let limit = 16
 
-  /// The kinds of requests that the server refuses at present, with the code of the refusal.
-  private var refusals: [String: RedisCode] = [:]
+  /// The kinds of requests that the server refuses at present, with the codes of the refusals: two rooms may be refused differently.
+  private var refusals: [String: Set<RedisCode>] = [:]
   /// The reasons that have been logged since a request was executed; nil: the last one was.
   private var reasons: Set<String>? = []
 
@@ -21,17 +21,17 @@ struct AwayReport {
   /// The server has refused a request.
   /// - Returns: whether to log it.
   mutating func refused(_ kind: String, _ code: RedisCode) -> Bool {
-    let isKnown = refusals.values.contains(code)
-    refusals[kind] = code
-    return !isKnown
+    let isKnown = refusals.values.contains { $0.contains(code) }
+    if isKnown || refusals[kind]?.count ?? 0 < Self.limit { refusals[kind, default: []].insert(code) }
+    return !isKnown && refusals[kind]?.contains(code) == true
   }
 
   /// The server has executed a request.
-  /// - Returns: whether it was away, and the code of refusals that are over.
-  mutating func executed(_ kind: String) -> (isBack: Bool, over: RedisCode?) {
+  /// - Returns: whether it was away, and the codes of refusals that are over.
+  mutating func executed(_ kind: String) -> (isBack: Bool, over: [RedisCode]) {
     defer { reasons = nil }
-    let isBack = reasons != nil
-    guard let code = refusals.removeValue(forKey: kind), !refusals.values.contains(code) else { return (isBack, nil) }
-    return (isBack, code)
+    let ended = refusals.removeValue(forKey: kind) ?? []
+    let over = ended.filter { code in !refusals.values.contains { $0.contains(code) } }
+    return (reasons != nil, over.sorted { $0.rawValue < $1.rawValue })
   }
 }

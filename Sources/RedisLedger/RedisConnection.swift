@@ -26,9 +26,12 @@ package final class RedisConnection: ChannelInboundHandler, @unchecked Sendable 
 
   private let reader: RedisReader
   private let silence: TimeAmount
+  private let isSecure: Bool
   private let onMessage: (_ channel: [UInt8], _ message: [UInt8]) -> Void
   private var state = State.connecting
   private var pending = CircularBuffer<Answer>()
+  /// Whether the server has sent anything.
+  private var hasAnswered = false
   /// When a command was sent to a server without pending commands, or the last bytes arrived.
   private var lastProgress = NIODeadline.uptimeNanoseconds(0)
   private var watch: Scheduled<Void>?
@@ -38,12 +41,14 @@ package final class RedisConnection: ChannelInboundHandler, @unchecked Sendable 
 
   /// - Parameters:
   ///   - silence: the server counts as lost if commands are pending and no byte arrives for so long.
+  ///   - isSecure: whether the connection is one of TLS.
   ///   - onMessage: gets the messages of channels to which the connection has subscribed.
   package init(
-    limits: RedisReader.Limits = .init(), silence: TimeAmount,
+    limits: RedisReader.Limits = .init(), silence: TimeAmount, isSecure: Bool = false,
     onMessage: @escaping (_ channel: [UInt8], _ message: [UInt8]) -> Void = { _, _ in }
   ) {
     (reader, self.silence, self.onMessage) = (RedisReader(limits: limits), silence, onMessage)
+    self.isSecure = isSecure
   }
 
   /// Sends a command.
@@ -101,6 +106,7 @@ package final class RedisConnection: ChannelInboundHandler, @unchecked Sendable 
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard case .open = state else { return }
     lastProgress = context.eventLoop.now
+    hasAnswered = true
     do {
       try unwrapInboundIn(data).withUnsafeReadableBytes { bytes in
         try reader.read(bytes) { handle($0) }
@@ -120,15 +126,23 @@ package final class RedisConnection: ChannelInboundHandler, @unchecked Sendable 
   }
 
   package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    close(RedisFailureText(error).description)
+    close(RedisFailureText(error).description + (isSecure ? "" : hint))
   }
 
   package func channelInactive(context: ChannelHandlerContext) {
-    end("the connection was closed")
+    endByOther()
     context.fireChannelInactive()
   }
 
-  package func handlerRemoved(context: ChannelHandlerContext) { end("the connection was closed") }
+  package func handlerRemoved(context: ChannelHandlerContext) { endByOther() }
+
+  private func endByOther() { end("the connection was closed" + hint) }
+
+  /// A Redis without TLS is silent to a handshake; one with TLS closes a connection that does not begin with one.
+  private var hint: String {
+    if hasAnswered { return "" }
+    return isSecure ? "; 'rediss:' is for a server with TLS" : "; 'redis:' is for a server without TLS"
+  }
 
   // MARK: Time
 
@@ -149,7 +163,7 @@ package final class RedisConnection: ChannelInboundHandler, @unchecked Sendable 
       watch = nil
       guard case .open(let context) = state, !pending.isEmpty else { return }
       guard loop.now < lastProgress + silence else {
-        return close("no answer for \(Double(silence.nanoseconds) / 1e9) s")
+        return close("no answer for \(Double(silence.nanoseconds) / 1e9) s" + (isSecure ? hint : ""))
       }
       scheduleWatch(context)
     }

@@ -181,7 +181,7 @@ final class RedisDialer: @unchecked Sendable {  // all on `loop`
     _ endpoint: RedisAddress.Endpoint, within limit: TimeAmount, silence: TimeAmount,
     _ onMessage: @escaping ([UInt8], [UInt8]) -> Void, _ done: @escaping Done
   ) {
-    let connection = RedisConnection(silence: silence, onMessage: onMessage)
+    let connection = RedisConnection(silence: silence, isSecure: address.isSecure, onMessage: onMessage)
     let context: TLSContext?
     do { context = try trusted() } catch { return done(.failure(Failure("TLS: \(error)"))) }
     ClientBootstrap(group: loop)

@@ -2,15 +2,18 @@ import KoineBase
 import KoineLedger
 
 extension RedisExchange {
-  static func registry(_ request: RegistryRequest) -> Command? {
+  /// - Parameter notices: the channel that hears of changes.
+  static func registry(_ request: RegistryRequest, notices: String) -> Command? {
     let pageSize = "\(RegistryRequest.pageSize)"
     switch request {
     case .get(let key): return script(.getValue, [key])
     case .put(let put):
-      let rest = [put.version.map { "\($0)" } ?? "", put.expiry.map { "\($0)" } ?? "", put.isWatched ? "1" : "0"]
+      let rest = [
+        put.version.map { "\($0)" } ?? "", put.expiry.map { "\($0)" } ?? "", put.isWatched ? "1" : "0", notices,
+      ]
       return .script(.putValue, [bytes(put.key), put.value] + rest.map(bytes))
     case .delete(let key, let version, let isWatched):
-      return script(.deleteValue, [key, "\(version)", isWatched ? "1" : "0"])
+      return script(.deleteValue, [key, "\(version)", isWatched ? "1" : "0", notices])
     case .list(let prefix, let after, let limit):
       var start = bytes("[" + prefix)
       // Compared as Redis compares members: by their bytes.
@@ -22,7 +25,7 @@ extension RedisExchange {
       return script(.changedValues, ["\(after)", "\(RegistryRequest.changesPage)", pageSize])
     case .removeExpired:
       return script(
-        .removeExpired, ["\(RegistryRequest.removalsPage)", "\(RegistryRequest.memory.inWholeMilliseconds)"])
+        .removeExpired, ["\(RegistryRequest.removalsPage)", "\(RegistryRequest.memory.inWholeMilliseconds)", notices])
     }
   }
 

@@ -23,9 +23,10 @@ package struct RedisExchange {
   let request: LedgerRequest
   let command: Command
 
+  /// - Parameter database: that the connection has selected.
   /// - Returns: nil if the request has numbers that the ledger cannot hold.
-  package init?(_ request: LedgerRequest) {
-    guard let command = Self.command(for: request) else { return nil }
+  package init?(_ request: LedgerRequest, database: Int = 0) {
+    guard let command = Self.command(for: request, database) else { return nil }
     (self.request, self.command) = (request, command)
   }
 
@@ -68,14 +69,16 @@ package struct RedisExchange {
 
   // MARK: Requests
 
-  static func channel(_ channel: LedgerChannel) -> String {
-    switch channel {
-    case .node(let node): "k:n:\(node)"
-    case .all: "k:all"
+  /// Redis' channels are those of all its databases: each database has a cluster of its own.
+  static func channel(_ channel: LedgerChannel, database: Int) -> String {
+    let prefix = database == 0 ? "k:" : "k:\(database):"
+    return switch channel {
+    case .node(let node): "\(prefix)n:\(node)"
+    case .all: "\(prefix)all"
     }
   }
 
-  private static func command(for request: LedgerRequest) -> Command? {
+  private static func command(for request: LedgerRequest, _ database: Int) -> Command? {
     switch request {
     case .register(let record):
       guard let json = try? JSONCodec.encode(record) else { return nil }
@@ -103,14 +106,14 @@ package struct RedisExchange {
       return script(.read, [room, term.text] + bounds + ["\(pageEntries)", "\(pageBytes)"])
     case .close(let room, let term): return script(.close, [room, term.text, "\(closedLife * 1_000)"])
     case .publish(let channel, let message):
-      return .plain(RedisCommand([bytes("PUBLISH"), bytes(self.channel(channel)), message]))
+      return .plain(RedisCommand([bytes("PUBLISH"), bytes(self.channel(channel, database: database)), message]))
     case .jobs(.add(let content)): return .script(.addJob, [content])
     case .jobs(.take(let node)): return script(.takeJob, ["\(node)", patience])
     case .jobs(.renew(let id, let node)): return script(.renewJob, ["\(node)", patience, id])
     case .jobs(.finish(let id)): return script(.finishJob, [id])
     case .rooms(let cursor): return script(.rooms, [cursor ?? "0"])
     case .find(let room): return script(.find, [room])
-    case .registry(let request): return self.registry(request)
+    case .registry(let request): return self.registry(request, notices: self.channel(.all, database: database))
     }
   }
 

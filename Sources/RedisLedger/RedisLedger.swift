@@ -65,6 +65,8 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
   /// Requests that the server has not executed because it lacked their scripts, and requests after them that are not sent yet.
   private var unexecuted: [Slot] = []
   private var unsent = CircularBuffer<Slot>()
+  /// Whether there is a connection for requests, and whether that was announced.
+  private var isOpen = false
   private var isConnected = false
   private var report = AwayReport()
   private var messageReport = AwayReport()
@@ -94,12 +96,13 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
       self.requests?.end()
       self.messages?.end()
       self.answerAll(.failed(.away("the ledger is closed")))
-      (self.requests, self.messages, self.isConnected) = (nil, nil, false)
+      (self.requests, self.messages) = (nil, nil)
+      (self.isOpen, self.isConnected) = (false, false)
     }
   }
 
   package func send(_ request: LedgerRequest, number: UInt64, at now: Tick) {
-    let exchange = RedisExchange(request)
+    let exchange = RedisExchange(request, database: address.database)
     let size = exchange?.size ?? 0
     let isAccepted = waiting.withLock { waiting in
       guard waiting + size <= limits.waiting else { return false }
@@ -186,7 +189,7 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
       giveUpUnexecuted(before: exchange)
       let change = report.executed(exchange.kind)
       if change.isBack { logger.notice("ledger: connected to \(address)") }
-      if let code = change.over { logger.notice("ledger: Redis no longer refuses requests with \(code.rawValue)") }
+      for code in change.over { logger.notice("ledger: Redis no longer refuses requests with \(code.rawValue)") }
       do { slot.answer = try exchange.answer(to: reply) } catch {
         refuse(
           slot, exchange.kind, "UNREADABLE an answer that \(exchange.kind) cannot have",
@@ -231,14 +234,14 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     self.requests = requests
     requests.start()
     guard let node else { return }
-    let channels: [LedgerChannel] = [.node(node), .all]
+    let channels = [LedgerChannel.node(node), .all].map { channel in
+      (channel: channel, name: RedisExchange.channel(channel, database: address.database))
+    }
     let messages = RedisLink(
-      dialer(), channels: channels.map(RedisExchange.channel), rest: rest, on: loop,
+      dialer(), channels: channels.map(\.name), rest: rest, on: loop,
       onMessage: { [self] name, message in
-        guard let channel = channels.first(where: { RedisExchange.channel($0).utf8.elementsEqual(name) }) else {
-          return
-        }
-        onEvent(.message(channel, message))
+        guard let known = channels.first(where: { $0.name.utf8.elementsEqual(name) }) else { return }
+        onEvent(.message(known.channel, message))
       }, onEvent: { [self] in handleMessages($0) })
     self.messages = messages
     messages.start()
@@ -257,11 +260,11 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
   private func handle(_ event: RedisLink.Event) {
     switch event {
     case .opened:
-      isConnected = true
-      lastFailure.withLock { $0 = nil }
+      isOpen = true
       sentScripts = []
-      onEvent(.connected)
+      announceConnection()
     case .away(let failure):
+      isOpen = false
       // Requests that wait for a script or behind one may be without an answer although no command is.
       (unexecuted, unsent) = ([], CircularBuffer())
       answerAll(.failed(.away(failure.description)))
@@ -273,6 +276,14 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
     }
   }
 
+  /// A node begins when it hears the other nodes: without their messages it could neither be moved nor have its rooms managed.
+  private func announceConnection() {
+    guard isOpen, !isConnected, node == nil || hasListened else { return }
+    isConnected = true
+    lastFailure.withLock { $0 = nil }
+    onEvent(.connected)
+  }
+
   private func handleMessages(_ event: RedisLink.Event) {
     switch event {
     case .opened:
@@ -280,9 +291,12 @@ package final class RedisLedger: Ledger, @unchecked Sendable {
       // The node may have missed a notice. All other messages are repeated by their senders until they are acknowledged.
       if hasListened { onEvent(.message(.all, RegistryNotice.bytes)) }
       hasListened = true
+      announceConnection()
     case .away(let failure):
       // While the ledger is away altogether, one line says so.
-      if messageReport.away(failure), isConnected {
+      guard isOpen else { break }
+      if !isConnected { lastFailure.withLock { $0 = failure.description } }
+      if messageReport.away(failure) {
         logger.warning("ledger: no messages from other nodes: \(failure)\(advice(failure))")
       }
     }

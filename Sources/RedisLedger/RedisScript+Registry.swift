@@ -18,7 +18,7 @@ extension RedisScript {
       redis.call('SET', 'k:version', version)
       return version
     end
-    local function notify() redis.call('PUBLISH', 'k:all', '{"registry":"changed"}') end
+    local function notify() redis.call('PUBLISH', ARGV[#ARGV], '{"registry":"changed"}') end
     local function remove(key, watched)
       redis.call('DEL', 'k:value:'..key)  -- first: a Redis without memory refuses scripts that begin with another write
       local version = makeVersion()
@@ -41,7 +41,7 @@ extension RedisScript {
       return version and {'value', ARGV[1], version, value} or {'value'}
       """)
 
-  /// ARGV: key, value, known version or nothing, expiry or nothing, 1 if the key is watched.
+  /// ARGV: key, value, known version or nothing, expiry or nothing, 1 if the key is watched, channel of notices.
   static let putValue = RedisScript(
     "putValue",
     registry + """
@@ -64,7 +64,7 @@ extension RedisScript {
       return {'written', version}
       """)
 
-  /// ARGV: key, known version, 1 if the key is watched.
+  /// ARGV: key, known version, 1 if the key is watched, channel of notices.
   static let deleteValue = RedisScript(
     "deleteValue",
     registry + """
@@ -132,7 +132,7 @@ extension RedisScript {
       return page
       """)
 
-  /// ARGV: at most so many, ms for which it is known that a watched key was deleted.
+  /// ARGV: at most so many, ms for which it is known that a watched key was deleted, channel of notices.
   static let removeExpired = RedisScript(
     "removeExpired",
     registry + """

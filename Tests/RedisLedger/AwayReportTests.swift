@@ -35,13 +35,30 @@ import Testing
     let isOther = report.refused("publish", .noPermission)
     #expect(isOther)
     let over = ["nodes", "append", "SET", "publish"].map { report.executed($0).over }
-    #expect(over == [nil, nil, full, .noPermission])
+    #expect(over == [[], [], [full], [.noPermission]])
     let isLoggedAgain = report.refused("append", full)
     #expect(isLoggedAgain)
   }
 
+  @Test func requestsOfOneKindThatAreRefusedDifferentlyAreLoggedOnceEach() {
+    var report = AwayReport()
+    _ = report.executed("nodes")
+    let other = RedisCode(rawValue: "WRONGTYPE")
+    let logged = [full, other, full, other].map { report.refused("place", $0) }
+    #expect(logged == [true, true, false, false])
+    let over = report.executed("place").over
+    #expect(over == [full, other])
+  }
+
+  @Test func differentRefusalsWithoutEndAreNotRememberedForEver() {
+    var report = AwayReport()
+    let logged = (0..<1_000).count { report.refused("place", RedisCode(rawValue: "E\($0)")) }
+    #expect(logged == 16)
+  }
+
   @Test(arguments: [
     ("OOM command not allowed", "OOM"), ("NOSCRIPT", "NOSCRIPT"), ("", ""), ("A\r\nB", "A"),
+    ("ERR The user executing the script can't access at least one of the keys mentioned", "NOPERM in a script"),
     ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b", "ERR"),
   ])
   func codeIsTheFirstWord(_ text: String, _ code: String) {

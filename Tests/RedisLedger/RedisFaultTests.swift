@@ -360,13 +360,33 @@ import Testing
     #expect(probe.breaks == 0)
   }
 
-  @Test func missingPermissionForChannelsIsOneLineAndRequestsWork() async throws {
+  /// Other nodes could neither order it anything nor ask it about its rooms.
+  @Test func nodeThatMayNotHearOthersIsNotConnected() async throws {
     let server = try await RedisServer(["user koine on >secret ~k:* resetchannels +@all -@dangerous"])
     let probe = LedgerProbe(try RedisAddress("redis://koine:secret@127.0.0.1:\(server.port)"), node: n1)
+    try await eventually("the line is there") { probe.lines.count(containing: "no messages from other nodes") > 0 }
+    #expect(probe.connections == 0)
+    #expect(probe.lines.count(containing: "NOPERM") == 1, "\(probe.lines.all)")
+    try server.ask("ACL SETUSER koine allchannels")
     try await probe.waitForConnections(1)
     guard case .registered = await probe.register(n1) else { return recordIssue("not registered") }
-    try await eventually("the line is there") { probe.lines.count(containing: "no messages from other nodes") > 0 }
-    #expect(probe.lines.count(containing: "NOPERM") == 1, "\(probe.lines.all)")
+  }
+
+  /// Redis' channels are those of all databases.
+  @Test func clustersInTwoDatabasesDoNotHearEachOther() async throws {
+    let server = try await RedisServer([])
+    let probes = try [0, 7].map { database in
+      LedgerProbe(try RedisAddress("redis://127.0.0.1:\(server.port)/\(database)"), node: n1)
+    }
+    for probe in probes { try await probe.waitForConnections(1) }
+    for (index, probe) in probes.enumerated() {
+      probe.send(.publish(.all, [UInt8(index), 1]))
+      probe.send(.publish(.node(n1), [UInt8(index), 2]))
+    }
+    for (index, probe) in probes.enumerated() {
+      try await eventually("messages arrive") { probe.messages.count >= 2 }
+      #expect(probe.messages.allSatisfy { $0.first == UInt8(index) }, "\(probe.messages)")
+    }
   }
 
   @Test func wrongOrMissingPasswordIsAwayUntilItIsRight() async throws {
@@ -448,6 +468,8 @@ import Testing
     }
     #expect(wary.lines.count(containing: "certificate verify failed") == 1, "\(wary.lines.all)")
     #expect(absent.lines.count(containing: "trusted certificates") == 1, "\(absent.lines.all)")
+    #expect(plain.lines.count(containing: "'redis:' is for a server without TLS") == 1, "\(plain.lines.all)")
+    #expect(unexpected.lines.count(containing: "'rediss:' is for a server with TLS") == 1, "\(unexpected.lines.all)")
   }
 
   @Test func largeLogIsReadInBoundedPages() async throws {
