@@ -118,6 +118,7 @@ package struct ClusterNode: Sendable {
   private var expected: Set<NodeID>?
   private var isDraining = false
   private var isDrained = false
+  private var isReady: Bool
   /// Rooms for which no node had capacity are tried again.
   private var nextHandOver: Tick?
   private var outputs: [Output] = []
@@ -130,6 +131,7 @@ package struct ClusterNode: Sendable {
     at now: Tick
   ) {
     (self.limits, self.rules, self.random, began) = (limits, rules, random, now)
+    isReady = record.state != .starting
     lease = NodeLease(record: record, limits: limits, rules: rules)
     placement = Placement(node: record.id, limits: limits, random: self.random.fork())
     lease.start(at: now)
@@ -201,6 +203,7 @@ package struct ClusterNode: Sendable {
     case .list:
       expectListedNodes(at: now)  // the ledger may also forget them without the loss of a connection
       placement.handle(answer, at: now)
+      if case .nodes = answer, !placement.listed.contains(id) { lease.registerAgain(at: now) }
     case .search(let room): searched(room, answer, to: request, at: now)
     case .room(let room, let generation):
       guard rooms[room]?.generation == generation else { break }
@@ -294,7 +297,8 @@ package struct ClusterNode: Sendable {
     guard let candidate = placement.candidate(region: search.region, excluding: excluded, at: now) else {
       placement.refresh(at: now)
       // This node itself is soon in the list.
-      if lease.record.takesRooms && !excluded.contains(id) || isSettling(at: now) { return pause(room, at: now) }
+      let isSoonServing = lease.record.publicAddress != nil && lease.record.state != .draining
+      if isSoonServing && !excluded.contains(id) || isSettling(at: now) { return pause(room, at: now) }
       searches[room]?.step = .finding
       return send(.find(room: room), of: .search(room))
     }
@@ -531,8 +535,15 @@ package struct ClusterNode: Sendable {
   /// Takes rooms again.
   package mutating func serve(at now: Tick) {
     (isDraining, isDrained, nextHandOver) = (false, false, nil)
-    lease.update({ $0.state = .serving }, at: now)
+    lease.update({ [isReady] in $0.state = isReady ? .serving : .starting }, at: now)
     settle(at: now)
+  }
+
+  /// The node can serve rooms now. Until then none are placed on it.
+  package mutating func setReady(at now: Tick) {
+    guard !isReady else { return }
+    isReady = true
+    if !isDraining { serve(at: now) }
   }
 
   /// Hands a room over to a node that has capacity for it. Without one, the room stays.
@@ -543,7 +554,8 @@ package struct ClusterNode: Sendable {
 
   private mutating func giveAway(_ room: String, at now: Tick) {
     guard isConnected, let ownership = rooms[room]?.ownership, ownership.isServing, !ownership.isHandingOver,
-      let other = placement.candidate(region: lease.record.region, excluding: [id], at: now)
+      let other = placement.candidate(
+        region: lease.record.region, excluding: [id], mustHaveCapacity: true, at: now)
     else { return }
     placement.placed(on: other, at: now)
     rooms[room]?.ownership.handOver(to: other, at: now)

@@ -22,6 +22,8 @@ package struct ClusterLimits: Hashable, Sendable {
   package var expectedLoad = 0.01
   /// How long the expected load counts beside the reported one.
   package var rampUp = Duration.seconds(20)
+  /// After which a node counts a room that was placed on it itself.
+  package var roomCounted = Duration.seconds(3)
   /// How long a node believes what the ledger has said of a room's home. Two nodes that take each other for the home send a
   /// participant to and fro for no longer.
   package var homeKnown = Duration.seconds(2)

@@ -8,7 +8,7 @@ package import KoineLedger
 ///                     ↑    │                      │
 ///                     │    │ name taken for 10 s  │
 ///                     │    └──→ refused           │
-///                     └───────── evicted ─────────┘
+///                     └──── evicted, unlisted ────┘
 /// ```
 ///
 /// The lease is uncertain after 4 s without an answer, counted from when the last answered request was sent: the ledger cannot
@@ -77,6 +77,14 @@ package struct NodeLease: Sendable {
     let former = record.state
     change(&record)
     guard record.state != former, state == .held else { return }
+    next = now
+    ask(at: now)
+  }
+
+  /// The list of nodes lacks this node, although its lease stands: the ledger has lost a part of its data.
+  package mutating func registerAgain(at now: Tick) {
+    guard state == .held, rules.heedsEviction else { return }
+    state = .registering(since: nil, holder: nil)
     next = now
     ask(at: now)
   }

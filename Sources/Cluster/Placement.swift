@@ -117,15 +117,20 @@ package struct Placement: Sendable {
 
   // MARK: The choice
 
-  /// A node for a new room: of two random ones of the region the one with the lower load; if none of the region has capacity left, the least
+  /// A node for a room: of two random ones of the region the one with the lower load; if none of the region has capacity left, the least
   /// loaded of all.
-  /// - Parameter excluded: nodes that are not asked again.
-  /// - Returns: nil if no node takes rooms.
-  package mutating func candidate(region: String, excluding excluded: Set<NodeID> = [], at now: Tick) -> NodeID? {
+  /// - Parameters:
+  ///   - excluded: nodes that are not asked again.
+  ///   - mustHaveCapacity: the room has participants: a node that is full would refuse them.
+  /// - Returns: nil if no node takes the room.
+  package mutating func candidate(
+    region: String, excluding excluded: Set<NodeID> = [], mustHaveCapacity: Bool = false, at now: Tick
+  ) -> NodeID? {
     recent.removeAll { now - $0.at >= limits.rampUp }
-    let all = nodes.values.map(\.record)
+    var all = nodes.values.map(\.record)
       .filter { $0.takesRooms && !excluded.contains($0.id) && isSeen($0.id, at: now) }.sorted { $0.id < $1.id }
-    var near = all.filter { $0.region == region && load(of: $0) < 1 }
+    if mustHaveCapacity { all = all.filter { hasCapacity($0, at: now) } }
+    var near = all.filter { $0.region == region && hasCapacity($0, at: now) }
     guard !near.isEmpty else { return all.min { load(of: $0) < load(of: $1) }?.id }
     let first = near.remove(at: Int.random(in: near.indices, using: &random))
     guard let second = near.randomElement(using: &random) else { return first.id }
@@ -134,6 +139,14 @@ package struct Placement: Sendable {
 
   /// A room was placed on the node: a part of its load is still to come.
   package mutating func placed(on id: NodeID, at now: Tick) { recent.append((id, now)) }
+
+  /// Whether one more room fits. Rooms that were placed a short time ago may not be in the node's own count yet.
+  private func hasCapacity(_ record: NodeRecord, at now: Tick) -> Bool {
+    guard load(of: record) < 1 else { return false }
+    guard let limit = record.load.roomLimit else { return true }
+    let placed = recent.count { $0.node == record.id && now - $0.at < limits.roomCounted }
+    return record.load.rooms + placed < limit
+  }
 
   private func load(of record: NodeRecord) -> Double {
     record.load.value + limits.expectedLoad * Double(recent.count { $0.node == record.id })

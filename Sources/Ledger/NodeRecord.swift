@@ -55,6 +55,8 @@ extension NodeID: Codable {
 /// neighbouring versions read each other's records.
 package struct NodeRecord: Hashable, Sendable {
   package enum State: String, Sendable, Codable {
+    /// Does not know yet what it needs for rooms. Takes none.
+    case starting
     case serving
     /// Takes no new rooms, and hands over those that it has.
     case draining
@@ -86,6 +88,11 @@ package struct NodeRecord: Hashable, Sendable {
 
   /// Whether rooms may be placed on the node.
   package var takesRooms: Bool { state == .serving && publicAddress != nil }
+
+  /// Whether one more room fits, by what the node has published.
+  package var hasCapacity: Bool {
+    takesRooms && load.value < 1 && load.roomLimit.map { load.rooms < $0 } ?? true
+  }
 }
 
 /// The load of a node as parts of its capacity.
@@ -94,19 +101,31 @@ package struct NodeLoad: Hashable, Sendable, Codable {
   package var value = 0.0
   package var rooms = 0
   package var participants = 0
+  /// How many rooms the node may have; nil: it does not say.
+  package var roomLimit: Int?
 
-  package init(value: Double = 0, rooms: Int = 0, participants: Int = 0) {
+  package init(value: Double = 0, rooms: Int = 0, participants: Int = 0, roomLimit: Int? = nil) {
     (self.value, self.rooms, self.participants) = (value, rooms, participants)
+    self.roomLimit = roomLimit
   }
 
-  private enum CodingKeys: String, CodingKey { case value, rooms, participants }
+  private enum CodingKeys: String, CodingKey {
+    case value, rooms, participants
+    case roomLimit = "limit"
+  }
+
+  /// Anyone who may write into the ledger may have written a record: larger figures are cut to these, so that they can be added up.
+  private static let highest = (value: 100.0, count: 1 << 32)
+
+  private static func count(_ number: Int?) -> Int { min(max(0, number ?? 0), highest.count) }
 
   package init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     let value = try fields.decodeIfPresent(Double.self, forKey: .value) ?? 0
-    self.value = value.isFinite ? max(0, value) : 1
-    rooms = try fields.decodeIfPresent(Int.self, forKey: .rooms) ?? 0
-    participants = try fields.decodeIfPresent(Int.self, forKey: .participants) ?? 0
+    self.value = value.isFinite ? min(max(0, value), Self.highest.value) : 1
+    rooms = Self.count(try fields.decodeIfPresent(Int.self, forKey: .rooms))
+    participants = Self.count(try fields.decodeIfPresent(Int.self, forKey: .participants))
+    roomLimit = try fields.decodeIfPresent(Int.self, forKey: .roomLimit).map(Self.count)
   }
 }
 

@@ -21,6 +21,7 @@ extension Room {
     let wait = entries.isEmpty ? Self.firstJoinLimit : limits.recovery
     if !entries.isEmpty { data.recover(until: now + limits.recovery) }
     keptOpenUntil = now + wait
+    isNew = entries.isEmpty
   }
 
   /// A participant of the room's former home is back. The services here continue the jobs that the former home has not ended.

@@ -50,6 +50,8 @@ final class Room {
   var log: RoomLog?
   /// Until then the room waits for participants, even if there are none. Changed by `Room+Log`.
   var keptOpenUntil: Tick?
+  /// In a cluster only: whether the ledger had nothing of the room when it was opened here. Changed by `Room+Log`.
+  var isNew = false
   /// Whether something has happened that its router must look at. Changed by all, and reset by `Router.settle`.
   @exclusivity(unchecked) var needsSettling = false
 

@@ -66,7 +66,13 @@ extension Router {
       return outbox.post(.refused(Failure(.tooMany, "joins and leaves too often")), to: client.id)
     }
     guard let room = room(named: join.room, for: client, at: now) else {
-      return outbox.post(.refused(Failure(.roomFull, "no more rooms from one address")), to: client.id)
+      outbox.post(.refused(Failure(.roomFull, "no more rooms from one address")), to: client.id)
+      // A cluster opened it for this participant.
+      if let room = rooms[join.room], room.isNew {
+        room.keptOpenUntil = nil
+        settle(room, at: now)
+      }
+      return
     }
     defer { settle(room, at: now) }
     do {

@@ -47,6 +47,12 @@ extension Router {
     takeClusterOutputs(at: now)
   }
 
+  /// The node can serve rooms now (`NodeRecord.State.starting`).
+  package func setReady(at now: Tick) {
+    cluster?.node.setReady(at: now)
+    takeClusterOutputs(at: now)
+  }
+
   /// Gives one room to a node that has capacity for it. Without one, the room stays.
   package func handOver(_ room: String, at now: Tick) {
     cluster?.node.handOver(room, at: now)
@@ -76,7 +82,7 @@ extension Router {
     let counts = statistics
     let load = NodeLoad(
       value: rooms.count >= configuration.limits.rooms ? max(1, value) : value, rooms: counts.rooms,
-      participants: counts.participants)
+      participants: counts.participants, roomLimit: configuration.limits.rooms)
     cluster.node.update({ $0.load = load }, at: now)
     takeClusterOutputs(at: now)
   }

@@ -81,6 +81,15 @@ import Testing
     #expect(outputs(at: 520) == [.registered(isAgain: true)])
   }
 
+  @Test mutating func unlistedNodeRegistersAgain() {
+    register()
+    lease.registerAgain(at: at(100))
+    #expect(outputs(at: 100) == [.request(.register(record))])
+    lease.handle(.registered(clock: 2), to: .register(record), at: at(101))
+    #expect(outputs(at: 101) == [.registered(isAgain: true)])
+    #expect(lease.isHeld)
+  }
+
   @Test mutating func startedAgainNodeEvictsItsFormerSelf() {
     lease.start(at: at(0))
     lease.connected(at: at(0))

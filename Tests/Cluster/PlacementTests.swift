@@ -66,6 +66,29 @@ import Testing
     #expect(placement.candidate(region: "asia", at: start) == node(2).id)
   }
 
+  @Test mutating func roomWithParticipantsGoesOnlyToANodeWithCapacity() {
+    func move(at now: Tick) -> NodeID? { placement.candidate(region: "eu", mustHaveCapacity: true, at: now) }
+    list([node(1, load: 1.5), node(2, load: 1.2)], at: start)
+    #expect(move(at: start) == nil)
+    var small = node(3)
+    (small.load.rooms, small.load.roomLimit) = (0, 2)
+    list([node(1, load: 1.5), small], at: start)
+    // Two fit; the node's own count does not have them yet.
+    let moves = (0..<3).map { _ in
+      let home = move(at: start)
+      if let home { placement.placed(on: home, at: start) }
+      return home
+    }
+    #expect(moves == [small.id, small.id, nil])
+    let later = start + .seconds(3)
+    small.load.rooms = 1
+    list([node(1, load: 1.5), small], at: later)
+    #expect(move(at: later) == small.id)
+    small.load.rooms = 2
+    list([node(1, load: 1.5), small], at: later)
+    #expect(move(at: later) == nil)
+  }
+
   @Test mutating func fullClusterUsesTheLeastLoadedNode() {
     list([node(1, load: 1.5), node(2, load: 1.2), node(3, load: 1.4)], at: start)
     #expect(placement.candidate(region: "", at: start) == node(2).id)

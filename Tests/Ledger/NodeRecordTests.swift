@@ -19,6 +19,26 @@ import Testing
     #expect(try JSONCodec.decode(NodeRecord.self, from: JSONCodec.encode(record)) == record)
   }
 
+  @Test func figuresOfARecordAreBounded() throws {
+    let text = #"{"id":"n2#1","load":{"value":1e308,"rooms":9223372036854775807,"participants":-5,"limit":-1}}"#
+    let load = try JSONCodec.decode(NodeRecord.self, from: Array(text.utf8)).load
+    #expect(load == NodeLoad(value: 100, rooms: 1 << 32, participants: 0, roomLimit: 0))
+  }
+
+  @Test func nodeHasCapacityBelowBothLimits() throws {
+    var record = NodeRecord(id: try #require(NodeID("n1#9f")))
+    #expect(!record.hasCapacity, "it has no address")
+    record.publicAddress = "wss://n1"
+    #expect(record.hasCapacity)
+    record.load = NodeLoad(value: 0.5, rooms: 2, roomLimit: 2)
+    #expect(!record.hasCapacity)
+    record.load = NodeLoad(value: 1, rooms: 1, roomLimit: 2)
+    #expect(!record.hasCapacity)
+    record.load = NodeLoad(value: 0.9, rooms: 1, roomLimit: 2)
+    record.state = .starting
+    #expect(!record.hasCapacity)
+  }
+
   @Test func recordsOfOtherVersionsAreRead() throws {
     let text = #"{"id":"n2#1","state":"resting","colour":"red","load":{"value":-3,"heat":2}}"#
     let record = try JSONCodec.decode(NodeRecord.self, from: Array(text.utf8))

@@ -164,6 +164,58 @@ import Testing
     #expect(world.nodes[home]?.router.isEmpty == true)
   }
 
+  @Test func drainedNodeKeepsTheRoomsForWhichNoOtherNodeHasCapacity() throws {
+    let world = try ClusterWorld(nodes: "a")
+    let people = try (0..<4).map { try world.person("p\($0)", in: "room\($0)", at: "a") }
+    world.run(.seconds(1))
+    func run(seconds: Int) {
+      for _ in 0..<seconds {
+        for node in world.nodes.values { node.router.setLoad(0, at: world.now) }
+        world.run(.seconds(1))
+      }
+    }
+    world.change = { $0.limits.rooms = 2 }
+    try world.start("b")
+    run(seconds: 3)
+    world.nodes["a"]?.router.drain(at: world.now)
+    run(seconds: 10)
+    #expect(people.count { $0.node == "b" } == 2)
+    #expect(people.count { $0.node == "a" } == 2)
+    world.change = { _ in }
+    try world.start("c")
+    run(seconds: 5)
+    #expect(people.count { $0.node == "c" } == 2)
+    #expect(world.nodes["a"]?.events.last == .drained)
+    #expect(people.allSatisfy { $0.failures.isEmpty && $0.joined.count == 2 })
+  }
+
+  @Test func participantThatMayOpenNoRoomLeavesNone() throws {
+    let world = try ClusterWorld()
+    world.change = { $0.roomPermit = { _ in nil } }
+    try world.start("a")
+    world.run(.seconds(2))
+    let ana = try world.person("ana", in: "tea", at: "a")
+    world.run(.seconds(1))
+    #expect(ana.failures.map(\.code) == [.roomFull])
+    #expect(world.nodes["a"]?.router.isEmpty == true)
+    #expect(world.nodes["a"]?.events.last == .closed(room: "tea"))
+  }
+
+  @Test func startingNodeGetsNoRoomsUntilItIsReady() throws {
+    let world = try ClusterWorld(nodes: "a")
+    world.change = { $0.cluster?.record.state = .starting }
+    try world.start("b")
+    world.run(.seconds(2))
+    let early = try (0..<10).map { try world.person("early\($0)", in: "early\($0)", at: "b") }
+    world.run(.seconds(2))
+    #expect(early.allSatisfy { $0.node == "a" && $0.failures.isEmpty })
+    world.nodes["b"]?.router.setReady(at: world.now)
+    world.run(.seconds(2))
+    let late = try (0..<10).map { try world.person("late\($0)", in: "late\($0)", at: "a") }
+    world.run(.seconds(2))
+    #expect(late.contains { $0.node == "b" })
+  }
+
   @Test func roomEndsInTheLedgerWithItsLastParticipant() throws {
     let world = try ClusterWorld(nodes: "a", "b")
     let ana = try world.person("ana", in: "tea", at: "a")
