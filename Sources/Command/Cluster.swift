@@ -96,8 +96,17 @@ final class LedgerClient: Sendable {
       }
       ledger.send(request, number: number, at: .zero)
     }
-    if case .failed(let failure) = answer { throw SampleExit(code: 69, "the ledger does not answer: \(failure)") }
+    if case .failed(let failure) = answer {
+      throw SampleExit(code: 69, "the ledger does not answer: \(Self.text(of: failure))")
+    }
     return answer
+  }
+
+  private static func text(of failure: LedgerFailure) -> String {
+    switch failure {
+    case .away(let reason): reason
+    case .tooMany: "too much waits for it"
+    }
   }
 
   private func connect() async throws {
@@ -221,12 +230,23 @@ struct ClusterStatus: ClusterCommand {
     }
     let table = lines.map { line in
       [
-        line.node, line.state, line.region.isEmpty ? "-" : line.region, "\(Int(line.load * 100)) %", "\(line.rooms)",
-        "\(line.participants)", "\(line.silenceMilliseconds) ms", line.public ?? "homes no rooms",
+        line.node, line.state, line.region.isEmpty ? "-" : LogText.line(line.region), "\(Int(line.load * 100)) %",
+        "\(line.rooms)",
+        "\(line.participants)", "\(line.silenceMilliseconds) ms",
+        line.public.map { LogText.line($0) } ?? "homes no rooms",
       ]
     }
     print(Table.text([["NODE", "STATE", "REGION", "LOAD", "ROOMS", "PARTICIPANTS", "HEARTBEAT", "ADDRESS"]] + table))
-    if let difference = Self.difference(in: lines) { print("\n\(difference)") }
+    if lines.isEmpty { print("\nNo node has renewed its lease: none runs, or the ledger takes no writes.") }
+    for remark in [Self.difference(in: lines), Self.sameAddress(in: lines)].compactMap(\.self) { print("\n\(remark)") }
+  }
+
+  /// A line about nodes with one address; nil if each has its own.
+  private static func sameAddress(in lines: [Line]) -> String? {
+    let groups = Dictionary(grouping: lines.filter { $0.public != nil }) { $0.public }.values.filter { $0.count > 1 }
+    guard !groups.isEmpty else { return nil }
+    let names = groups.map { $0.map(\.node).joined(separator: ", ") }.sorted()
+    return "Nodes with the same --public: \(names.joined(separator: " | "))"
   }
 
   /// A line that groups the nodes by their keys; nil if all nodes have the same keys.
@@ -290,6 +310,7 @@ protocol NodeCommand: ClusterCommand {
 
 extension NodeCommand {
   func perform(_ ledger: LedgerClient) async throws {
+    guard (0...86_400).contains(wait) else { throw SampleExit(code: 64, "--wait: 0 to 86400 seconds") }
     let (node, order) = try await target(ledger)
     for _ in 0..<max(1, wait * 2) {
       try await ledger.order(order, node)
@@ -320,16 +341,17 @@ struct DrainNode: NodeCommand {
       return "\(node.name) has ended"
     }
     // By its own count: the ledger may name it as the home of rooms that it has never opened.
-    return record.state == .serving || record.load.rooms > 0 ? nil : "\(node.name) has no rooms and takes none"
+    return record.state != .draining || record.load.rooms > 0 ? nil : "\(node.name) has no rooms and takes none"
   }
 
   func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String {
     let nodes = try await ledger.nodes().map(\.record)
     guard let record = nodes.first(where: { $0.id == node }) else { return "it has ended" }
-    if record.state == .serving { return "it does not answer" }
-    let others = nodes.contains { $0.id != node && $0.takesRooms }
-    return "it drains; rooms left: \(record.load.rooms)" + (others ? "" : ", because no other node takes rooms")
-      + ". \"koine cluster serve \(node.name)\" ends the draining"
+    if record.state != .draining { return "it does not answer" }
+    let others = nodes.contains { $0.id != node && $0.hasCapacity }
+    return "it drains; rooms left: \(record.load.rooms)"
+      + (others ? "" : ", because no other node has capacity for them")
+      + ". \"koine cluster serve \(node.name)\" ends the draining, unless its process is about to end (SIGTERM)"
   }
 }
 
@@ -345,8 +367,10 @@ struct ServeAgain: NodeCommand {
   }
 
   func outcome(_ ledger: LedgerClient, by node: NodeID) async throws -> String? {
-    let isServing = try await ledger.nodes().contains { $0.record.id == node && $0.record.state == .serving }
-    return isServing ? "\(node.name) takes rooms" : nil
+    let record = try await ledger.nodes().first { $0.record.id == node && $0.record.state == .serving }?.record
+    guard let record else { return nil }
+    return record.publicAddress == nil
+      ? "\(node.name) drains no more; it homes no rooms, because it has no --public" : "\(node.name) takes rooms"
   }
 
   func obstacle(_ ledger: LedgerClient, by node: NodeID) async throws -> String {
@@ -384,8 +408,8 @@ struct MoveRoom: NodeCommand {
     guard occupancy.participants[room] != nil else {
       return "\(node.name) has not opened the room; the next participant's join opens it"
     }
-    let others = try await ledger.nodes().contains { $0.record.id != node && $0.record.takesRooms }
-    return others ? "the room is still at \(node.name)" : "no other node takes rooms"
+    let others = try await ledger.nodes().contains { $0.record.id != node && $0.record.hasCapacity }
+    return others ? "the room is still at \(node.name)" : "no other node has capacity for it"
   }
 }
 

@@ -311,6 +311,7 @@ struct Serve: AsyncParsableCommand {
     if case .keys(let file) = settings.admission { keys = try KeyFile.read(file) }
     var apis = BackEndAPIs(access: try apiAccess(settings), keys: keys, registry: settings.registry)
     (apis.webhookHosts, apis.events) = (settings.webhookHosts, settings.events)
+    apis.allowsLoopback = settings.admission == .open
     return apis
   }
 

@@ -26,6 +26,8 @@ public struct BackEndAPIs: Sendable {
   public var publicAuthority: String?
   /// Names or numeric addresses of the hosts to which events may be sent. With `Access.open`, also the loopback addresses.
   public var webhookHosts: [String] = []
+  /// Whether events may also be sent to loopback addresses when requests need credentials.
+  public var allowsLoopback = false
   /// Receivers of all events: `URL`, `aws=URL` (Amazon Chime and Amazon IVS) or `videosdk=URL`. Their hosts must be allowed.
   public var events: [String] = []
 
@@ -36,6 +38,9 @@ public struct BackEndAPIs: Sendable {
 }
 
 extension BackEndAPIs {
+  /// Whether there is a private key.
+  var signs: Bool { keys?.signingKeys.isEmpty == false }
+
   /// A file of credentials with fresh secrets, one credential for each vendor.
   public static func makeCredentials() -> String { String(decoding: APICredentials.make().json, as: UTF8.self) }
 
@@ -116,7 +121,7 @@ final class ServedAPIs: Sendable {
   }
 
   private static func events(_ configuration: BackEndAPIs, _ logger: Logger) throws(ServerError) -> EventDelivery {
-    var isOpen = false
+    var isOpen = configuration.allowsLoopback
     if case .open = configuration.access { isOpen = true }
     let hosts: EventHosts
     do throws(EventHosts.InvalidHost) {

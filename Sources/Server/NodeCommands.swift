@@ -17,10 +17,10 @@ final class NodeCommands: Sendable {
   private static let repetition = Duration.milliseconds(250)
   /// Until it is asked again where the room is.
   private static let pause = Duration.milliseconds(100)
-  /// How long a home may be silent before it is suspected, and how long a room without a living home is waited for: its participants
-  /// may be on their way to another one.
+  /// How long a home may be silent before it is suspected.
   private static let suspicion = Duration.seconds(1)
-  private static let succession = Duration.milliseconds(2_500)
+  /// After which a room without a living home may be one again that is only about to be opened at another node.
+  private static let absenceMemory = Duration.seconds(60)
   /// Answers that are kept for repeated commands, and their bytes.
   private static let memory = 1_000
   private static let memoryBytes = 4 << 20
@@ -104,6 +104,8 @@ final class NodeCommands: Sendable {
     var executions: [String: Execution] = [:]
     var order: [String] = []
     var bytes = 0
+    /// Rooms without a living home, and since when that is known.
+    var absences: [String: (home: NodeID, since: ContinuousClock.Instant)] = [:]
 
     mutating func forget(_ id: String) {
       if case .done(let answer) = executions.removeValue(forKey: id) { bytes -= answer.count }
@@ -121,8 +123,13 @@ final class NodeCommands: Sendable {
 
   private let state = Lock(State())
   private let node: Node
+  private let succession: Duration
 
-  init(_ node: Node, patience: Duration = .seconds(5)) { (self.node, self.patience) = (node, patience) }
+  /// - Parameter succession: how long a room without a living home is waited for, over several commands. Its participants notice the
+  ///   silence of a home that hangs after 6 s, and then bring the room to another node.
+  init(_ node: Node, patience: Duration = .seconds(5), succession: Duration = .milliseconds(8_500)) {
+    (self.node, self.patience, self.succession) = (node, patience, succession)
+  }
 
   // MARK: At the node that has the command
 
@@ -196,15 +203,16 @@ final class NodeCommands: Sendable {
     state.withLock { $0.own[id] = Own() }
     defer { state.withLock { _ = $0.own.removeValue(forKey: id) } }
     var silence: (home: NodeID, since: ContinuousClock.Instant)?
-    var deadSince: ContinuousClock.Instant?
     repeat {
       let (room, isHere) = await node.locate(asked)
       let found = isHere ? LedgerAnswer.found(nil, isAlive: false) : await node.ask(.find(room: room))
       if let answer = state.withLock({ $0.own[id]?.answer }) { return .answered(answer) }
       switch found {
-      case .found(nil, _): return .here
+      case .found(nil, _):
+        endAbsence(from: room)
+        return .here
       case .found(let place?, isAlive: true):
-        deadSince = nil
+        endAbsence(from: room)
         // Placed here, and not opened yet: the room has no participants.
         if place.home == node.id { return .here }
         if silence?.home != place.home { silence = (place.home, .now) }
@@ -216,17 +224,29 @@ final class NodeCommands: Sendable {
         } else if let since = silence?.since, since.duration(to: .now) >= Self.suspicion {
           _ = await node.ask(.evict(place.home))
         }
-      case .found(_, isAlive: false):
-        if let since = deadSince, since.duration(to: .now) >= Self.succession, await replaceHome(of: room) {
-          return .here
-        }
-        deadSince = deadSince ?? .now
+      case .found(let place?, isAlive: false):
+        if absence(of: place.home, from: room) >= succession, await replaceHome(of: room) { return .here }
       default: break
       }
       try? await Task.sleep(for: Self.pause)
     } while ContinuousClock.now < end
     return .unreachable
   }
+
+  /// How long a room's home is known to be dead.
+  private func absence(of home: NodeID, from room: String) -> Duration {
+    let now = ContinuousClock.now
+    return state.withLock { state in
+      if let known = state.absences[room], known.home == home, known.since.duration(to: now) < Self.absenceMemory {
+        return known.since.duration(to: now)
+      }
+      if state.absences.count >= Self.memory { state.absences = [:] }
+      state.absences[room] = (home, now)
+      return .zero
+    }
+  }
+
+  private func endAbsence(from room: String) { state.withLock { $0.absences[room] = nil } }
 
   /// Gives a room whose home is dead to another node. If the home comes back, with participants that were cut off with it, it is not
   /// the home any more: they join anew, by the rules of the registry.

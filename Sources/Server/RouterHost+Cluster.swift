@@ -36,13 +36,21 @@ extension RouterHost {
       if case .nodes(let listed) = answer {
         nodes.withLock { $0.update(living: listed.compactMap(\.record.publicAddress), at: now) }
         warnOfOtherKeys(in: listed.map(\.record))
+        warnOfSameAddress(in: listed.map(\.record))
       }
       readiness.withLock { $0.answered(answer, at: now) }
     case .connected, .disconnected: break
     case .message(_, let bytes): execute(bytes)
     }
+    noteRegistry(router)
     router.handle(event, at: now)
     endTurn(at: now)
+  }
+
+  private func noteRegistry(_ router: Router) {
+    let isKnown = ownLedger?.registry.hasRead ?? true
+    readiness.withLock { $0.knowsRegistry = isKnown }
+    if isKnown { router.setReady(at: now) }
   }
 
   func carryToLedger(at now: Tick) {
@@ -76,6 +84,17 @@ extension RouterHost {
     nodesWithOtherKeys = others
   }
 
+  /// Logs one warning for each node with this node's address: participants of the one would come to the other.
+  private func warnOfSameAddress(in records: [NodeRecord]) {
+    guard let own = configuration.cluster?.record, let address = own.publicAddress else { return }
+    let others = Set(records.filter { $0.id.name != own.id.name && $0.publicAddress == address }.map(\.id))
+    for other in others.subtracting(nodesWithSameAddress).sorted() {
+      logger.warning(
+        "another node has the same --public: participants cannot reach both", metadata: ["node": "\(other.name)"])
+    }
+    nodesWithSameAddress = others
+  }
+
   private func handle(_ event: ClusterEvent) {
     switch event {
     case .uncertain(true):
@@ -85,11 +104,12 @@ extension RouterHost {
       logger.critical("another living node has this node's name", metadata: ["node": "\(other)"])
       configuration.cluster?.nameTaken(other)
     case .opened(let room, let entries):
-      logger.info("room opened", metadata: ["room": "\(room)", "kept messages": "\(entries)"])
+      logger.info("room opened", metadata: ["room": "\(LogText(room))", "kept messages": "\(entries)"])
     case .deposed(let room, let home, let cause):
       logger.notice(
-        "room is elsewhere", metadata: ["room": "\(room)", "home": "\(home?.name ?? "-")", "cause": "\(cause)"])
-    case .closed(let room): logger.debug("room closed", metadata: ["room": "\(room)"])
+        "room is elsewhere",
+        metadata: ["room": "\(LogText(room))", "home": "\(home?.name ?? "-")", "cause": "\(cause)"])
+    case .closed(let room): logger.debug("room closed", metadata: ["room": "\(LogText(room))"])
     case .drained: endWaits(of: &drainWaits)
     case .released: endWaits(of: &releaseWaits)
     }
@@ -104,7 +124,7 @@ extension RouterHost {
     guard let deadline = loadMeter?.deadline, deadline <= now, let load = loadMeter?.measure(at: now) else { return }
     guard let router = signaling?.router else { return }
     router.setLoad(load, at: now)
-    readiness.withLock { $0.knowsRegistry = ownLedger?.registry.hasRead ?? true }
+    noteRegistry(router)
   }
 
   /// From any thread. Where participants reach the nodes of the cluster, also those that were alive lately.
@@ -195,7 +215,7 @@ extension RouterHost {
       router.endDraining(at: now)
     case .move:
       guard let room = order.room else { break }
-      logger.info("handing a room over, by order of an operator", metadata: ["room": "\(room)"])
+      logger.info("handing a room over, by order of an operator", metadata: ["room": "\(LogText(room))"])
       router.handOver(room, at: now)
     case .report: if let to = order.to { report(router, to: to) }
     }

@@ -31,6 +31,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private(set) var apis: VendorAPIs?
   /// Signs the passes of the server's own services, which are admitted in addition to the clients of `Access`.
   private let ownKey: Lock<SigningKey?>
+  private let signs: Lock<Bool>
   @exclusivity(unchecked) private(set) var signaling: SignalingHost?
   @exclusivity(unchecked) var lines: [ConnectionID: ClientLine] = [:]
   /// Closed at the end of the turn, when their last messages have been sent.
@@ -56,6 +57,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   let nodes = Lock(KnownNodes())
   /// The nodes of the last list that have other keys than this node.
   @exclusivity(unchecked) var nodesWithOtherKeys: Set<NodeID> = []
+  @exclusivity(unchecked) var nodesWithSameAddress: Set<NodeID> = []
   var drainWaits: [CheckedContinuation<Void, Never>] = []
   var releaseWaits: [CheckedContinuation<Void, Never>] = []
   var hasLeftCluster = false
@@ -79,6 +81,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     // With a name, so that a pass of the server's own is checked by this key alone, and a token that names no key is not.
     let ownKey = try? SigningKey(generating: .p256, id: "koine.server")
     self.ownKey = Lock(ownKey)
+    signs = Lock(configuration.backEndAPIs?.signs ?? true)
     access = Lock(configuration.access)
     currentAuthorization = Lock(Authorization(configuration.access, ownKey, nil))
     commands = nodeCommands()
@@ -145,6 +148,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     routerConfiguration.cluster = configuration.cluster.map { cluster in
       var record = cluster.record
       record.keysDigest = keysDigest
+      if ownLedger != nil { record.state = .starting }
       return ClusterConfiguration(record: record)
     }
     let signaling = SignalingHost(
@@ -223,12 +227,24 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   // MARK: Connections: from any thread
 
   /// See `NodeRecord.keysDigest`.
-  var keysDigest: String? { access.withLock { $0.keysDigest } }
+  var keysDigest: String? {
+    let signs = signs.withLock { $0 }
+    return access.withLock { access in
+      guard case .keys = access, !signs else { return access.keysDigest }
+      return access.keysDigest.map { $0 + "-public" }
+    }
+  }
 
   func admit(_ new: ServerConfiguration.Access) {
     access.withLock { $0 = new }
     renewAuthorization()
-    publishKeysDigest(new.keysDigest)
+    publishKeysDigest(keysDigest)
+  }
+
+  /// Whether the vendors' HTTP APIs sign tokens by keys of the configuration, and not by those that a cluster shares.
+  func setSigns(_ isSigning: Bool) {
+    signs.withLock { $0 = isSigning }
+    publishKeysDigest(keysDigest)
   }
 
   private func renewAuthorization() {

@@ -186,7 +186,10 @@ public final class Server: Sendable {
   /// as the set has the private key that they follow from. The registry and the public address stay.
   /// - Throws: `ServerError` if the credentials cannot be read, `TokenError` if a key cannot be used. Everything then stays as it was.
   ///   Without APIs nothing happens.
-  public func renewAPIs(_ apis: BackEndAPIs) throws { try served?.renew(apis) }
+  public func renewAPIs(_ apis: BackEndAPIs) throws {
+    try served?.renew(apis)
+    host.setSigns(apis.signs)
+  }
 
   /// Creates a token with which a service of the server joins a room, hidden and receiving. It is valid while the server runs.
   /// - Throws: `ServerError` if the server has no key of its own; `TokenError` if the token cannot be signed.

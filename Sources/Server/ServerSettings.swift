@@ -238,7 +238,11 @@ public struct ServerSettings: Hashable, Sendable {
       case .public:
         guard Self.isPublicAddress(text) else { throw layer.wrong(name, text, "ws://HOST:PORT or wss://HOST") }
         publicAddress = text
-      case .region: region = text
+      case .region:
+        guard text.utf8.count <= 64, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+          throw layer.wrong(name, text, "at most 64 printable ASCII characters")
+        }
+        region = text
       case .drainLimit:
         guard let seconds = Int(text), (0...86_400).contains(seconds) else {
           throw layer.wrong(name, text, "seconds, 0 to 86400")

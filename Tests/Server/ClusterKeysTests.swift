@@ -48,6 +48,24 @@ import Testing
     #expect(try keys.configure(nil)?.json == shared.json)
   }
 
+  /// The nodes accept the same tokens, and sign tokens of the vendors' APIs by different keys.
+  @Test func nodeWithoutThePrivateKeysOfAnotherHasAnotherDigest() throws {
+    func digest(_ keys: KeySet) throws -> String? {
+      var configuration = ServerConfiguration(access: .keys(try keys.verificationKeys), logger: .silent)
+      configuration.backEndAPIs = BackEndAPIs(access: .closed, keys: keys)
+      let host = RouterHost(configuration)
+      let digest = host.keysDigest
+      host.setSigns(true)
+      #expect(host.keysDigest?.hasSuffix("-public") == false)
+      return digest
+    }
+    let file = try KeySet(newKey: "file")
+    let publicFile = try KeySet(json: try file.publicJSON)
+    let shared = try digest(file)
+    #expect(try digest(publicFile) == shared.map { $0 + "-public" })
+    #expect(try digest(KeySet(newKey: "other")) != shared)
+  }
+
   @Test func fileWithoutItsPrivateKeyHasTheNodeAgreeOnKeys() async throws {
     let file = try KeySet(newKey: "file")
     let keys = ClusterKeys(registry(), configured: file)

@@ -274,6 +274,11 @@ private struct LineCollector: LogHandler {
       #expect(page.contains("\nkoine_events_dropped_total{reason=\"\(reason)\"} 0\n"))
     }
     await server.stop()
+    // As with `koine serve --open --api-credentials`.
+    configuration.backEndAPIs?.webhookHosts = []
+    configuration.backEndAPIs?.allowsLoopback = true
+    let local = try await Server.start(configuration)
+    await local.stop()
   }
 
   @Test func settingsNameHostsAndReceivers() throws {

@@ -28,7 +28,7 @@ import Testing
 
     let state = Lock(State())
 
-    func add(_ id: NodeID, patience: Duration = .seconds(60)) -> NodeCommands {
+    func add(_ id: NodeID, patience: Duration = .seconds(60), succession: Duration = .seconds(2)) -> NodeCommands {
       let state = state
       let commands = NodeCommands(
         NodeCommands.Node(
@@ -47,7 +47,7 @@ import Testing
             }
           },
           answer: { request in APIResponse(status: 200, headers: [("A", "b")], body: request.body + [0, 255]) }),
-        patience: patience)
+        patience: patience, succession: succession)
       state.withLock { $0.nodes[id] = commands }
       return commands
     }
@@ -196,6 +196,20 @@ import Testing
       return
     }
     #expect(error.code == .unavailable)
+  }
+
+  /// Its participants may be about to bring it to another node.
+  @Test func roomOfADeadHomeIsNotSaidToBeOverBeforeItsParticipantsCouldReturn() async {
+    let nodes = Nodes()
+    let (first, _) = (nodes.add(n1, patience: .seconds(1), succession: .milliseconds(1_500)), nodes.add(n3))
+    nodes.state.withLock { ($0.home, $0.isHomeAlive) = (n2, false) }
+    var codes: [RoomControlError.Code] = []
+    for _ in 0..<2 {
+      guard case .failure(let error) = await first.execute(request) else { continue }
+      codes.append(error.code)
+    }
+    #expect(codes == [.unavailable, .noSuchRoom], "the second command knows of the time of the first one")
+    #expect(nodes.state.withLock { $0.home } == n3)
   }
 
   @Test func commandForARoomThatNobodyHasEnteredIsExecutedAtItsPlace() async {
