@@ -208,6 +208,9 @@ struct Serve: AsyncParsableCommand {
   private func makeCluster(_ text: String, _ settings: ServerSettings) throws -> ServerCluster {
     let address: RedisAddress
     do { address = try RedisAddress(text) } catch { throw ValidationError("cluster: \(error)") }
+    if let file = address.authorities, !FileManager.default.isReadableFile(atPath: file) {
+      throw ValidationError("cluster: ca: there is no file '\(file)'")
+    }
     let name = settings.node ?? ProcessInfo.processInfo.hostName
     var random = SystemRandomNumberGenerator()
     guard let id = NodeID(name: name, incarnation: String(random.next(), radix: 36)) else {

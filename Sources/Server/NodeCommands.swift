@@ -162,8 +162,8 @@ final class NodeCommands: Sendable {
     case .here: return await node.execute(request)
     case .answered(let answer):
       return answer.order?.result ?? .failure(RoomControlError(.unavailable, "the room's node does not serve that"))
-    case .unreachable:
-      return .failure(RoomControlError(.unavailable, "the node that has the room “\(room)” does not answer"))
+    case .unreachable(let obstacle):
+      return .failure(RoomControlError(.unavailable, "\(obstacle.rawValue): “\(room)”"))
     }
   }
 
@@ -173,7 +173,7 @@ final class NodeCommands: Sendable {
     switch await reach(room, request: CarriedRequest(request)) {
     case .here: return nil
     case .answered(let answer): return answer.request?.response
-    case .unreachable: return .unavailable("the node that has the room does not answer")
+    case .unreachable(let obstacle): return .unavailable(obstacle.rawValue)
     }
   }
 
@@ -192,7 +192,12 @@ final class NodeCommands: Sendable {
   private enum Outcome {
     case here
     case answered(Message.Answer)
-    case unreachable
+    case unreachable(Obstacle)
+  }
+
+  private enum Obstacle: String {
+    case home = "the node that has the room does not answer"
+    case ledger = "the ledger does not answer, so it is not known which node has the room"
   }
 
   private func reach(
@@ -203,10 +208,12 @@ final class NodeCommands: Sendable {
     state.withLock { $0.own[id] = Own() }
     defer { state.withLock { _ = $0.own.removeValue(forKey: id) } }
     var silence: (home: NodeID, since: ContinuousClock.Instant)?
+    var obstacle = Obstacle.home
     repeat {
       let (room, isHere) = await node.locate(asked)
       let found = isHere ? LedgerAnswer.found(nil, isAlive: false) : await node.ask(.find(room: room))
       if let answer = state.withLock({ $0.own[id]?.answer }) { return .answered(answer) }
+      obstacle = if case .failed = found { .ledger } else { .home }
       switch found {
       case .found(nil, _):
         endAbsence(from: room)
@@ -230,7 +237,7 @@ final class NodeCommands: Sendable {
       }
       try? await Task.sleep(for: Self.pause)
     } while ContinuousClock.now < end
-    return .unreachable
+    return .unreachable(obstacle)
   }
 
   /// How long a room's home is known to be dead.

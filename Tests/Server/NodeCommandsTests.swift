@@ -15,6 +15,7 @@ import Testing
       var nodes: [NodeID: NodeCommands] = [:]
       var home: NodeID?
       var isHomeAlive = true
+      var isLedgerAway = false
       /// Messages to be lost, of those to come.
       var losses = 0
       var executed: [NodeID: [RoomRequest]] = [:]
@@ -56,6 +57,7 @@ import Testing
       switch request {
       case .find(let room):
         return state.withLock { state in
+          if state.isLedgerAway { return .failed(.away("no connection")) }
           guard room == "tea", let home = state.home else { return .found(nil, isAlive: false) }
           return .found(
             RoomPlace(home: home, term: RoomTerm(count: 1, nonce: "x")), isAlive: state.isHomeAlive)
@@ -210,6 +212,22 @@ import Testing
     }
     #expect(codes == [.unavailable, .noSuchRoom], "the second command knows of the time of the first one")
     #expect(nodes.state.withLock { $0.home } == n3)
+  }
+
+  @Test func failedCommandNamesTheHomeOrTheLedger() async {
+    let nodes = Nodes()
+    let first = nodes.add(n1, patience: .milliseconds(400))
+    var messages: [String] = []
+    for isAway in [false, true] {
+      nodes.state.withLock { ($0.home, $0.isLedgerAway) = (n2, isAway) }
+      guard case .failure(let error) = await first.execute(request) else { continue }
+      messages.append(error.message)
+    }
+    #expect(
+      messages == [
+        "the node that has the room does not answer: “tea”",
+        "the ledger does not answer, so it is not known which node has the room: “tea”",
+      ])
   }
 
   @Test func commandForARoomThatNobodyHasEnteredIsExecutedAtItsPlace() async {
