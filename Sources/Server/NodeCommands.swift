@@ -19,8 +19,8 @@ final class NodeCommands: Sendable {
   private static let pause = Duration.milliseconds(100)
   /// How long a home may be silent before it is suspected.
   private static let suspicion = Duration.seconds(1)
-  /// After which a room without a living home may be one again that is only about to be opened at another node.
-  private static let absenceMemory = Duration.seconds(60)
+  /// After which the time of an earlier command counts no longer: the home may have been alive since, and have died again.
+  private static let absenceMemory = Duration.seconds(600)
   /// Answers that are kept for repeated commands, and their bytes.
   private static let memory = 1_000
   private static let memoryBytes = 4 << 20
