@@ -36,8 +36,10 @@ package struct ClusterNode: Sendable {
   package enum Location: Hashable, Sendable {
     case here
     case at(NodeRecord)
-    /// No node takes rooms.
+    /// The node that was chosen has as many rooms as it may have.
     case full
+    /// No node takes rooms: all drain, or have no address.
+    case nowhere
     /// The ledger is away, or the home does not answer participants and sends heartbeats.
     case unavailable
   }
@@ -351,7 +353,7 @@ package struct ClusterNode: Sendable {
       case .found(let place?, _) where isSettling(at: now) && mayReturn(place.home): pause(room, at: now)
       case .found where isSettling(at: now): choose(room, at: now)
       case .found where connectedAt.map({ now < $0 + limits.settling }) ?? true: pause(room, at: now)
-      case .found: found(room, .full)
+      case .found: found(room, .nowhere)
       default: pause(room, at: now)
       }
     default: break

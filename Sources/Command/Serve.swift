@@ -212,6 +212,9 @@ struct Serve: AsyncParsableCommand {
       throw ValidationError("cluster: ca: there is no file '\(file)'")
     }
     let name = settings.node ?? ProcessInfo.processInfo.hostName
+    if settings.publicAddress == nil {
+      Logger(label: "koine.cluster").notice("without --public this node homes no rooms, and sends all participants on")
+    }
     var random = SystemRandomNumberGenerator()
     guard let id = NodeID(name: name, incarnation: String(random.next(), radix: 36)) else {
       throw ValidationError("node: '\(name)' is not 1 to 64 letters, digits, dots, hyphens and underscores")

@@ -170,7 +170,8 @@ extension Router {
       let places = cluster.places(home: home, at: now)
       cluster.counts.moved += 1
       outbox.post(.refused(Failure(.moved, "the room is at another node"), places: places), to: client.id)
-    case .full: outbox.post(.refused(Failure(.roomFull, "no node takes the room")), to: client.id)
+    case .full: outbox.post(.refused(Failure(.roomFull, "the node has as many rooms as it may have")), to: client.id)
+    case .nowhere: outbox.post(.refused(Failure(.unavailable, "no node takes rooms")), to: client.id)
     case .unavailable:
       outbox.post(.refused(Failure(.unavailable, "it is not known where the room is")), to: client.id)
     }

@@ -217,7 +217,7 @@ final class SimulatedNode {
     case .at(let record):
       world.count(\.moved)
       send(.moved(record.id), to: join.person, join.generation)
-    case .full, .unavailable: send(.refused, to: join.person, join.generation)
+    case .full, .nowhere, .unavailable: send(.refused, to: join.person, join.generation)
     }
   }
 
