@@ -53,7 +53,7 @@ public final class EventReceiver: Sendable {
       return EventReceiver(listener, group)
     } catch {
       try? await group.shutdownGracefully()
-      throw ServerError(description: "cannot listen on \(host):\(port): \(error)")
+      throw ServerError(description: "cannot listen on \(host):\(port): \(ServerError.words(for: error))")
     }
   }
 

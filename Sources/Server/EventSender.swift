@@ -198,8 +198,7 @@ private final class EventExchangeHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    let words = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-    end(words)
+    end(ServerError.words(for: error))
     context.close(promise: nil)
   }
 

@@ -128,7 +128,8 @@ public final class Server: Sendable {
       await host.stop()
       try? await group.shutdownGracefully()
       if let error = error as? ServerError { throw error }
-      throw ServerError(description: "cannot listen on \(Self.place(place.host, place.port)): \(error)")
+      throw ServerError(
+        description: "cannot listen on \(Self.place(place.host, place.port)): \(ServerError.words(for: error))")
     }
   }
 

@@ -1,9 +1,11 @@
+import Glibc
 public import KoineBase
 package import KoineRouter
 public import KoineSignaling
 public import KoineTokens
 package import KoineVendorAPIs
 public import Logging
+import NIOCore
 
 /// The configuration that a server is created with.
 public struct ServerConfiguration: Sendable {
@@ -131,4 +133,11 @@ extension ServerConfiguration {
 /// Why a server could not start.
 public struct ServerError: Error, Hashable, CustomStringConvertible {
   public let description: String
+}
+
+extension ServerError {
+  /// What an operator reads of an error of a socket: the system's words, without the names of functions.
+  static func words(for error: any Error) -> String {
+    (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+  }
 }

@@ -278,6 +278,12 @@ private struct LineCollector: LogHandler {
     configuration.backEndAPIs?.webhookHosts = []
     configuration.backEndAPIs?.allowsLoopback = true
     let local = try await Server.start(configuration)
+    // A second one gets the system's words, without the names of functions.
+    configuration.port = local.port
+    let second = configuration
+    await #expect(
+      throws: ServerError(description: "cannot listen on 127.0.0.1:\(local.port): Address already in use")
+    ) { try await Server.start(second) }
     await local.stop()
   }
 
