@@ -66,13 +66,19 @@ struct Readiness: Sendable {
   private var lastAnswer: Tick?
   private var isRegistered = false
   private var isNameTaken = false
+  /// Readings of the list of nodes since the node registered. With the second one, a second after the first, it knows the nodes that
+  /// have started with it: the page that it serves may connect to those.
+  private var readings = 0
   var isDraining = false
   var knowsRegistry = false
 
   /// A ledger that cannot write, as with a full disk, still answers what is only read: that does not count.
   mutating func answered(_ answer: LedgerAnswer, at now: Tick) {
     switch answer {
-    case .failed, .nodes, .page, .jobs, .rooms, .found, .registry: return
+    case .nodes:
+      if isRegistered { readings = min(readings + 1, 2) }
+      return
+    case .failed, .page, .jobs, .rooms, .found, .registry: return
     case .registered: (isRegistered, isNameTaken) = (true, false)
     case .nameTaken: (isRegistered, isNameTaken) = (false, true)
     case .evicted: isRegistered = false
@@ -90,6 +96,7 @@ struct Readiness: Sendable {
     }
     if !isRegistered { return "the node is not in the list of nodes yet" }
     if !knowsRegistry { return "the registry has not been read yet" }
+    if readings < 2 { return "the nodes that have started with this one may not be known yet" }
     let silence = now - lastAnswer
     return silence <= Self.patience
       ? nil : "the ledger has not answered for \(Int(silence.inSeconds)) s: rooms go on, joins to new rooms wait"

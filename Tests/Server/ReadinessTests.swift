@@ -7,11 +7,23 @@ import Testing
 @Suite struct ReadinessTests {
   private let start = Tick(nanoseconds: 1_000_000_000)
 
-  @Test func nodeIsReadyForTwoSecondsAfterAnAnswer() {
+  /// Of a node that knows all that it needs but for its registration.
+  private var prepared: Readiness {
     var readiness = Readiness()
     readiness.knowsRegistry = true
-    #expect(readiness.obstacle(at: start) == "the ledger has not answered yet")
+    return readiness
+  }
+
+  /// The node is registered and has read the list twice.
+  private func register(_ readiness: inout Readiness) {
     readiness.answered(.registered(clock: 1), at: start)
+    for _ in 0..<2 { readiness.answered(.nodes([]), at: start) }
+  }
+
+  @Test func nodeIsReadyForTwoSecondsAfterAnAnswer() {
+    var readiness = prepared
+    #expect(readiness.obstacle(at: start) == "the ledger has not answered yet")
+    register(&readiness)
     #expect(readiness.obstacle(at: start + .seconds(2)) == nil)
     #expect(readiness.obstacle(at: start + .seconds(3)) != nil)
     readiness.isDraining = true
@@ -19,22 +31,30 @@ import Testing
   }
 
   @Test func listOfNodesDoesNotKeepANodeReady() {
-    var readiness = Readiness()
-    readiness.knowsRegistry = true
-    readiness.answered(.registered(clock: 1), at: start)
+    var readiness = prepared
+    register(&readiness)
     readiness.answered(.nodes([]), at: start + .seconds(3))
     readiness.answered(.failed(.away("full")), at: start + .seconds(3))
     #expect(readiness.obstacle(at: start + .seconds(3)) != nil)
   }
 
   @Test func nodeIsReadyWhileItIsInTheListOfNodes() {
-    var readiness = Readiness()
-    readiness.knowsRegistry = true
+    var readiness = prepared
     readiness.answered(.nameTaken(by: NodeID("n1#a")!), at: start)
     #expect(readiness.obstacle(at: start)?.contains("another living node has the name") == true)
-    readiness.answered(.registered(clock: 1), at: start)
+    register(&readiness)
     #expect(readiness.obstacle(at: start) == nil)
     readiness.answered(.evicted, at: start)
     #expect(readiness.obstacle(at: start) == "the node is not in the list of nodes yet")
+  }
+
+  @Test func nodeIsReadyWithTheSecondListAfterItsRegistration() {
+    var readiness = prepared
+    readiness.answered(.nodes([]), at: start)
+    readiness.answered(.registered(clock: 1), at: start)
+    readiness.answered(.nodes([]), at: start)
+    #expect(readiness.obstacle(at: start)?.contains("may not be known yet") == true)
+    readiness.answered(.nodes([]), at: start)
+    #expect(readiness.obstacle(at: start) == nil)
   }
 }
