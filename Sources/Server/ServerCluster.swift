@@ -66,9 +66,13 @@ struct Readiness: Sendable {
   private var lastAnswer: Tick?
   private var isRegistered = false
   private var isNameTaken = false
-  /// Readings of the list of nodes since the node registered. With the second one, a second after the first, it knows the nodes that
-  /// have started with it: the page that it serves may connect to those.
-  private var readings = 0
+  /// How long nodes that are started together may take until all are in the list.
+  private static let start = Duration.milliseconds(900)
+
+  private var firstRegistration: Tick?
+  /// Whether the list of nodes was read when those that started with this one were in it: the page that this one serves may connect
+  /// to those that it knows.
+  private var knowsNodes = false
   var isDraining = false
   var knowsRegistry = false
 
@@ -76,10 +80,12 @@ struct Readiness: Sendable {
   mutating func answered(_ answer: LedgerAnswer, at now: Tick) {
     switch answer {
     case .nodes:
-      if isRegistered { readings = min(readings + 1, 2) }
+      if let firstRegistration, now - firstRegistration >= Self.start { knowsNodes = true }
       return
     case .failed, .page, .jobs, .rooms, .found, .registry: return
-    case .registered: (isRegistered, isNameTaken) = (true, false)
+    case .registered:
+      (isRegistered, isNameTaken) = (true, false)
+      firstRegistration = firstRegistration ?? now
     case .nameTaken: (isRegistered, isNameTaken) = (false, true)
     case .evicted: isRegistered = false
     case .done, .placed, .appended, .alive, .gone, .fenced, .behind: break
@@ -96,7 +102,7 @@ struct Readiness: Sendable {
     }
     if !isRegistered { return "the node is not in the list of nodes yet" }
     if !knowsRegistry { return "the registry has not been read yet" }
-    if readings < 2 { return "the nodes that have started with this one may not be known yet" }
+    if !knowsNodes { return "the nodes that have started with this one may not be known yet" }
     let silence = now - lastAnswer
     return silence <= Self.patience
       ? nil : "the ledger has not answered for \(Int(silence.inSeconds)) s: rooms go on, joins to new rooms wait"
