@@ -203,14 +203,16 @@ import Testing
   /// Its participants may be about to bring it to another node.
   @Test func roomOfADeadHomeIsNotSaidToBeOverBeforeItsParticipantsCouldReturn() async {
     let nodes = Nodes()
-    let (first, _) = (nodes.add(n1, patience: .seconds(1), succession: .milliseconds(1_500)), nodes.add(n3))
+    // No command lasts as long as the succession: the last one knows of the time of the earlier ones.
+    let (first, _) = (nodes.add(n1, patience: .milliseconds(300), succession: .seconds(1)), nodes.add(n3))
     nodes.state.withLock { ($0.home, $0.isHomeAlive) = (n2, false) }
     var codes: [RoomControlError.Code] = []
-    for _ in 0..<2 {
-      guard case .failure(let error) = await first.execute(request) else { continue }
+    repeat {
+      guard case .failure(let error) = await first.execute(request) else { break }
       codes.append(error.code)
-    }
-    #expect(codes == [.unavailable, .noSuchRoom], "the second command knows of the time of the first one")
+    } while codes.last == .unavailable && codes.count < 100
+    #expect(codes.count > 1)
+    #expect(codes.last == .noSuchRoom)
     #expect(nodes.state.withLock { $0.home } == n3)
   }
 
