@@ -81,12 +81,12 @@ package struct NodeLease: Sendable {
     ask(at: now)
   }
 
-  /// The list of nodes lacks this node, although its lease stands: the ledger has lost a part of its data.
+  /// The list of nodes lacks this node, although its lease stands: the ledger has lost a part of its data. The node registers after the
+  /// time of a heartbeat: a list that goes on lacking it brings about no more requests than heartbeats would.
   package mutating func registerAgain(at now: Tick) {
     guard state == .held, rules.heedsEviction else { return }
     state = .registering(since: nil, holder: nil)
-    next = now
-    ask(at: now)
+    next = now + LedgerTimes.heartbeat
   }
 
   /// The node exits in order.

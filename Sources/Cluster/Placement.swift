@@ -142,10 +142,10 @@ package struct Placement: Sendable {
 
   /// Whether one more room fits. Rooms that were placed a short time ago may not be in the node's own count yet.
   private func hasCapacity(_ record: NodeRecord, at now: Tick) -> Bool {
-    guard load(of: record) < 1 else { return false }
-    guard let limit = record.load.roomLimit else { return true }
-    let placed = recent.count { $0.node == record.id && now - $0.at < limits.roomCounted }
-    return record.load.rooms + placed < limit
+    var expected = record
+    expected.load.value = load(of: record)
+    expected.load.rooms += recent.count { $0.node == record.id && now - $0.at < limits.roomCounted }
+    return expected.hasCapacity
   }
 
   private func load(of record: NodeRecord) -> Double {

@@ -209,7 +209,7 @@ struct Serve: AsyncParsableCommand {
     let address: RedisAddress
     do { address = try RedisAddress(text) } catch { throw ValidationError("cluster: \(error)") }
     if let file = address.authorities, !FileManager.default.isReadableFile(atPath: file) {
-      throw ValidationError("cluster: ca: there is no file '\(file)'")
+      throw ValidationError("cluster: ca: '\(file)' cannot be read")
     }
     let name = settings.node ?? ProcessInfo.processInfo.hostName
     if settings.publicAddress == nil {

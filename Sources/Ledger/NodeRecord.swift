@@ -79,8 +79,8 @@ package struct NodeRecord: Hashable, Sendable {
   package var region = ""
   /// Of the log entries and node messages that the node writes and reads.
   package var version = 1
-  /// Digest of the keys with which the node checks tokens, or "open" for a node that checks none. All nodes of a cluster should have
-  /// the same digest.
+  /// Digest of the keys with which the node checks tokens, or "open" for a node that checks none; with the suffix "-public" for a node
+  /// that has none of their private keys. All nodes of a cluster should have the same digest.
   package var keysDigest: String?
   package var load = NodeLoad()
 

@@ -31,6 +31,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private(set) var apis: VendorAPIs?
   /// Signs the passes of the server's own services, which are admitted in addition to the clients of `Access`.
   private let ownKey: Lock<SigningKey?>
+  /// See `setSigns`.
   private let signs: Lock<Bool>
   @exclusivity(unchecked) private(set) var signaling: SignalingHost?
   @exclusivity(unchecked) var lines: [ConnectionID: ClientLine] = [:]

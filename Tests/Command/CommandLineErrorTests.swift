@@ -89,7 +89,7 @@ import Testing
       try await said("serve --configuration \(folder.path)").first
         == "Error: '\(folder.path)' is a folder, no file of settings")
     let cluster = try await said("serve --open --cluster 'rediss://:x@localhost?ca=/no/file'")
-    #expect(cluster.first == "Error: cluster: ca: there is no file '/no/file'")
+    #expect(cluster.first == "Error: cluster: ca: '/no/file' cannot be read")
     #expect(cluster.last == "code 64")
     let encoder = try await said("record --to \(folder.file("x.webm")) --video-encoder libx264")
     #expect(encoder.first?.contains("--video-encoder") == true)

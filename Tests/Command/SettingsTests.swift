@@ -184,6 +184,16 @@ import Testing
     #expect((complaint == nil) == isValid, "\(complaint ?? "accepted")")
   }
 
+  @Test(arguments: [
+    ("eu-central-1", true), ("", true), (String(repeating: "a", count: 64), true),
+    (String(repeating: "a", count: 65), false),
+    ("eu\n", false), ("\u{1B}[31m", false), ("Zürich", false),
+  ])
+  func regionIsAShortPrintableText(region: String, isValid: Bool) {
+    let complaint = complaint([.open: ["true"], .cluster: ["redis://127.0.0.1:6379"], .region: [region]])
+    #expect((complaint == nil) == isValid, "\(complaint ?? "accepted")")
+  }
+
   @Test func clusterHasNoFileOfTheRegistry() {
     let complaint = complaint([.open: ["true"], .cluster: ["redis://127.0.0.1:6379"], .registry: ["r.json"]])
     #expect(complaint == "the registry of a cluster is in its ledger: leave out registry")
