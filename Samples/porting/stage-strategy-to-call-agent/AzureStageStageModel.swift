@@ -437,13 +437,13 @@ final class AzureStageStageModel: NSObject, ObservableObject, @unchecked Sendabl
       deviceProblem = AzureStageStageText.text(for: error)
     }
     isSharing = share != nil
-    decide()
+    decide(in: stage)
   }
 
   /// The SDK does not stop publishing by itself when the app goes to the background.
   func moveToBackground(_ isInBackground: Bool) {
     self.isInBackground = isInBackground
-    decide()
+    decide(in: stage)
   }
 
   /// The view that shows the picture of a tile.
@@ -660,11 +660,11 @@ extension AzureStageStageModel {
     switch report {
     case .phaseChanged(let phase, let error):
       stateChanged(stage, didChange: phase, withError: error)
-      if phase == .connected { decide() }
+      if phase == .connected { decide(in: stage) }
     case .personJoined(let person):
       participantJoined(stage, participantDidJoin: person)
       if !person.isLocal { publishingChanged(stage, participant: person, didChange: true) }
-      if !person.isLocal { decide(about: person) }
+      if !person.isLocal { decide(about: person, in: stage) }
     case .personLeft(let person):
       participantLeft(stage, participantDidLeave: person)
     case .publishingChanged(let person):
@@ -681,15 +681,14 @@ extension AzureStageStageModel {
   }
 
   /// Publishes and receives what the functions above decide.
-  private func decide() {
+  private func decide(in stage: AzureStage?) {
     guard let stage, stage.isConnected else { return }
     let local = stage.call.localParticipant
     stage.publish(shouldPublish(stage, shouldPublishParticipant: local) ? { self.streamsToPublish(stage, streamsToPublishForParticipant: local) } : nil)
-    for participant in stage.participants { decide(about: participant) }
+    for participant in stage.participants { decide(about: participant, in: stage) }
   }
 
-  private func decide(about participant: AzurePerson) {
-    guard let stage else { return }
+  private func decide(about participant: AzurePerson, in stage: AzureStage) {
     stage.receive(wantedMedia(stage, shouldSubscribeToParticipant: participant), of: participant)
   }
 }

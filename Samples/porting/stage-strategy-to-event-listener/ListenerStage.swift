@@ -6,6 +6,9 @@ import WebRTC
 
 /// A call that sends and receives what the app decides.
 final class ListenerStage: @unchecked Sendable {  // used on the main queue only, where the SDK's callbacks arrive
+  /// What a stage's token can deny: here, each participant may publish, and receive the others.
+  enum Capability: Sendable, CaseIterable { case publish, subscribe }
+  static let capabilities = Set(Capability.allCases)
   let call: ListenerCall
   var handler: ((Report, ListenerStage) -> Void)?
   private(set) var participants: [VideoSDKRTC.Participant] = [], isConnected = false

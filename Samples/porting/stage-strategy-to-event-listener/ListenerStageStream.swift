@@ -32,7 +32,7 @@ extension ListenerStage {
     init(device: Device, configuration: Video = Video()) {
       (kind, self.device, options) = (device.kind, device, configuration)
     }
-    init(device: Feed, config: Video) { (kind, feed, options) = (.camera, device, config) }
+    init(device: Feed, config: Video = Video()) { (kind, feed, options) = (.camera, device, config) }
 
     static func == (one: Stream, other: Stream) -> Bool { one === other }
     /// The devices that it can come from.

@@ -4,6 +4,9 @@ import Foundation
 
 /// A call that sends and receives what the app decides.
 final class MeetingStage: @unchecked Sendable {  // used on the main queue only, where the SDK's callbacks arrive
+  /// What a stage's token can deny: here, each participant may publish, and receive the others.
+  enum Capability: Sendable, CaseIterable { case publish, subscribe }
+  static let capabilities = Set(Capability.allCases)
   let call: MeetingCall
   var handler: ((Report, MeetingStage) -> Void)?
   private(set) var participants: [MeetingPerson] = [], isConnected = false

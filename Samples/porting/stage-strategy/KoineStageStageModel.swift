@@ -437,13 +437,13 @@ final class KoineStageStageModel: NSObject, ObservableObject, @unchecked Sendabl
       deviceProblem = KoineStageStageText.text(for: error)
     }
     isSharing = share != nil
-    decide()
+    decide(in: stage)
   }
 
   /// The SDK does not stop publishing by itself when the app goes to the background.
   func moveToBackground(_ isInBackground: Bool) {
     self.isInBackground = isInBackground
-    decide()
+    decide(in: stage)
   }
 
   /// The view that shows the picture of a tile.
@@ -659,11 +659,11 @@ extension KoineStageStageModel {
     switch event {
     case .stateChanged(let state):
       stateChanged(stage.session, didChange: state == .reconnecting ? .connecting : state, withError: RoomFault.error(of: state))
-      if state == .connected { decide() }
+      if state == .connected { decide(in: stage) }
     case .participantJoined(let participant):
       participantJoined(stage.session, participantDidJoin: participant)
       if !participant.isLocal { publishingChanged(stage.session, participant: participant, didChange: true) }
-      if !participant.isLocal { decide(about: participant) }
+      if !participant.isLocal { decide(about: participant, in: stage) }
     case .participantLeft(let participant, _):
       participantLeft(stage.session, participantDidLeave: participant)
     case .attributesChanged(let participant):
@@ -687,15 +687,14 @@ extension KoineStageStageModel {
   }
 
   /// Publishes and receives what the functions above decide.
-  private func decide() {
+  private func decide(in stage: RoomStage?) {
     guard let stage, stage.session.state == .connected else { return }
     let local = stage.session.localParticipant
     stage.publish(shouldPublish(stage.session, shouldPublishParticipant: local) ? { self.streamsToPublish(stage.session, streamsToPublishForParticipant: local) } : nil)
-    for participant in stage.participants { decide(about: participant) }
+    for participant in stage.participants { decide(about: participant, in: stage) }
   }
 
-  private func decide(about participant: Participant) {
-    guard let stage else { return }
+  private func decide(about participant: Participant, in stage: RoomStage) {
     stage.receive(wantedMedia(stage.session, shouldSubscribeToParticipant: participant), of: participant)
   }
 }

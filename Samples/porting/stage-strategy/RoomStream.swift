@@ -22,7 +22,7 @@ import UIKit
     let kind = device.kind == .camera ? Track.Kind.camera : .microphone
     self.init(Track(id: Track.ID(participant: "", track: device.id), kind: kind), in: nil, options: configuration)
   }
-  convenience init(device: VideoFeed, config: VideoPublishOptions) {
+  convenience init(device: VideoFeed, config: VideoPublishOptions = .init()) {
     let track = Track(id: Track.ID(participant: "", track: UUID().uuidString), kind: .camera)
     self.init(track, in: nil, options: config, feed: device)
   }

@@ -124,10 +124,10 @@ public struct CompileCommand: Sendable {
       return Outcome(succeeded: succeeded, output: text)
     }
 
-    /// The lines with errors.
+    /// The lines with errors: of files, and those of the driver, such as a name that two files have.
     public var errors: [String] {
-      String(decoding: output, as: UTF8.self).split(separator: "\n").filter { $0.contains(": error: ") }.map(
-        String.init)
+      String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
+        .filter { $0.contains(": error: ") || $0.hasPrefix("error: ") }
     }
   }
 

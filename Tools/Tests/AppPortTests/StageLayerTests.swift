@@ -8,7 +8,15 @@ import Testing
 @Suite struct StageLayerTests {
   private let compilation: Compilation
   private static let vendor = """
-    public class IVSParticipantInfo { public let participantId = "", userId = "", isLocal = false }
+    public struct IVSParticipantCapability: OptionSet {
+      public let rawValue: UInt
+      public init(rawValue: UInt) { self.rawValue = rawValue }
+      public static let publish = Self(rawValue: 1), subscribe = Self(rawValue: 2)
+    }
+    public class IVSParticipantInfo {
+      public let participantId = "", userId = "", isLocal = false, capabilities: IVSParticipantCapability = []
+    }
+    public class IVSBroadcastConfiguration { public enum AspectMode { case none, fit, fill } }
     public protocol IVSErrorSource: AnyObject { var errorDelegate: (any IVSErrorDelegate)? { get set } }
     public protocol IVSErrorDelegate: AnyObject { func source(_ source: any IVSErrorSource, didEmitError error: any Error) }
     public class IVSDeviceDescriptor { public let urn = "" }
@@ -100,7 +108,7 @@ import Testing
       """)
     let source = layer.source
     #expect(source.contains("let stage = try RoomStage(token: token)\n    try stage.join()"))
-    #expect(source.contains("isOn.toggle(); decide() }"))
+    #expect(source.contains("isOn.toggle(); decide(in: stage) }"))
     #expect(source.contains("func leave() { stage?.leave() }"))
     #expect(source.contains("-> Set<Track.Kind> {\n    isOn ? Set(Track.Kind.allCases) : []"))
     #expect(source.contains("guard let stage, stage.session.state == .connected else { return }"))
@@ -166,6 +174,31 @@ import Testing
     #expect(layer.warnings == [])
   }
 
+  @Test(arguments: [
+    (Style.koine, "(stage?.session.permissions ?? Set(ParticipantPermission.allCases)).contains(.subscribe)"),
+    (.eventListener, "ListenerStage.capabilities.contains(.subscribe)"),
+  ]) func capabilitiesAreThoseOfTheWholeSession(_ target: Style, _ text: String) throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func mayReceive(_ one: IVSParticipantInfo) -> Bool { one.capabilities.contains(.subscribe) }
+      }
+      """, to: target)
+    #expect(layer.source.contains("-> Bool { \(text) }"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func typeInsideAnotherTypeOfTheVendorsIsReplacedAsAWhole() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func mode(_ isWhole: Bool) -> IVSBroadcastConfiguration.AspectMode { isWhole ? .fit : .fill }
+      }
+      """)
+    #expect(layer.source.contains("-> UIView.ContentMode { isWhole ? .scaleAspectFit : .scaleAspectFill }"))
+    #expect(layer.warnings == [])
+  }
+
   @Test func errorsComeToOneFunction() throws {
     let layer = try layer(
       """
@@ -179,6 +212,26 @@ import Testing
     #expect(layer.source.contains("func failed(_ source: Track.Kind?, didEmitError error: any Error)"))
     #expect(layer.source.contains("// stage?.errorDelegate = self"))
     #expect(layer.source.contains("failed(nil, didEmitError: RoomFault.error(of: failure))"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func assignmentBesideOneWithoutCounterpartStays() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func take(_ new: IVSStage) {
+          (new.errorDelegate, stage, isOn) = (self, new, true)
+          (new.errorDelegate, stage) = (self, new)
+        }
+      }
+      extension Model: IVSErrorDelegate {
+        func source(_ source: any IVSErrorSource, didEmitError error: any Error) { print(error) }
+      }
+      """)
+    #expect(
+      layer.source.contains(
+        "// (new.errorDelegate, stage, isOn) = (self, new, true)\n    (stage, isOn) = (new, true)\n"))
+    #expect(layer.source.contains("// (new.errorDelegate, stage) = (self, new)\n    stage = new\n"))
     #expect(layer.warnings == [])
   }
 
@@ -207,7 +260,7 @@ import Testing
       """, to: .meetingSession)
     let source = layer.source
     #expect(source.contains("let stage = try MeetingStage(token: token)\n    try stage.join()"))
-    #expect(source.contains("isOn.toggle(); decide() }"))
+    #expect(source.contains("isOn.toggle(); decide(in: stage) }"))
     #expect(source.contains("-> Set<MeetingStream.Kind> {\n    isOn ? Set(MeetingStream.Kind.allCases) : []"))
     #expect(source.contains("guard let stage, stage.isConnected else { return }"))
     #expect(source.contains("func shouldPublish(_ stage: MeetingStage, shouldPublishParticipant"))
@@ -251,7 +304,7 @@ import Testing
     #expect(source.contains("if participant.displayName.isEmpty { people.append(participant) }"))
     #expect(source.contains("didChange state: MeetingState, withError"))
     #expect(source.contains("case .CONNECTING, .CONNECTED: break\n    case .CLOSED: stage.leave()\n    default: break"))
-    #expect(source.contains("if phase == .CONNECTED { decide() }"))
+    #expect(source.contains("if phase == .CONNECTED { decide(in: stage) }"))
     #expect(source.contains("-> Set<ListenerKind> {\n    isOn ? Set(ListenerKind.allCases) : []"))
     #expect(layer.warnings == [])
     #expect(

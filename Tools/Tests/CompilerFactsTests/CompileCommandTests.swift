@@ -64,4 +64,10 @@ import Testing
     }
     #expect(other?.description == "the build with the index store '\(store)' has no Swift module 'Other'")
   }
+
+  @Test func errorsOfTheDriverCountAsWellAsThoseOfFiles() {
+    let output = "a.swift:1:2: error: no\nerror: filename \"a.swift\" used twice\na.swift:1:2: note: here\n"
+    let outcome = CompileCommand.Outcome(succeeded: false, output: output)
+    #expect(outcome.errors == ["a.swift:1:2: error: no", "error: filename \"a.swift\" used twice"])
+  }
 }

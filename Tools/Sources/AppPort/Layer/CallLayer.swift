@@ -177,8 +177,11 @@ public struct CallLayer: Sendable {
     _ callClass: CallClass, _ layer: LayerDeclarations, _ writer: LayerWriter.Type, isForTests: Bool
   ) -> String {
     var imports = imports(of: layer.items, writer)
+    var testable: Set<String> = []
     for path in Set(layer.items.map(\.location.file)) {
       guard let source = callClass.source(of: path) else { continue }
+      for line in source.tree.statements.compactMap({ $0.item.as(ImportDeclSyntax.self) })
+      where line.attributes.trimmedDescription.contains("@testable") { testable.insert(line.path.trimmedDescription) }
       for occurrence in source.file.occurrences
       where occurrence.symbol.kind == .module && occurrence.roles.contains(.reference)
         && VendorSites.style(of: occurrence.symbol.name) == nil
@@ -187,12 +190,14 @@ public struct CallLayer: Sendable {
       }
     }
     if imports.contains("UIKit") { imports.remove("KoineUIKit") }
-    let app = isForTests ? "\n\n@testable import \(callClass.type.module)" : ""
+    if isForTests { testable.insert(callClass.type.module) }
+    let last = testable.sorted().map { "\n@testable import \($0)" }.joined()
+    let app = last.isEmpty ? "" : "\n" + last
     return """
       // swift-format-ignore-file
       // Written by `koine port` from \(callClass.name): the app's calls in the words of \(writer.title).
 
-      \(imports.sorted().map { "import \($0)" }.joined(separator: "\n"))\(app)
+      \(imports.subtracting(testable).sorted().map { "import \($0)" }.joined(separator: "\n"))\(app)
 
 
       """
@@ -327,7 +332,11 @@ public struct CallLayer: Sendable {
       for (file, text) in files { try text.write(to: file, atomically: false, encoding: .utf8) }
     } catch { throw FactsFailure("'\(folder.path)' cannot be written: \(error.localizedDescription)") }
     let paths = files.map(\.0.path)
-    let kept = module.files.filter { !replaced.contains(PortedFiles.resolved($0)) }
+    // The module may have the helpers of another layer, outside of the app's path.
+    let names = texts.map(\.name)
+    let kept = module.files.filter {
+      !replaced.contains(PortedFiles.resolved($0)) && !PortedFiles.isWritten($0, as: names)
+    }
     return try
       (isForTests ? module.with(files: paths, module: module.module + "Tests") : module.with(files: kept + paths))
       .typecheck().without(folder: folder.path)

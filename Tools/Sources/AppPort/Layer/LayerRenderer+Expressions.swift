@@ -71,6 +71,14 @@ extension LayerRenderer {
     return attempt.tryKeyword.leadingTrivia.description + (try render(Syntax(call)))
   }
 
+  /// A type inside another one of the vendor's: `IVSBroadcastConfiguration.AspectMode`.
+  func text(of type: MemberTypeSyntax) throws(Unportable) -> String? {
+    guard case .code(let text)? = reading(at: type.name) else { return nil }
+    let code = context.writer.code(text)
+    markAll(in: type, code.share)
+    return type.leadingTrivia.description + code.text + type.trailingTrivia.description
+  }
+
   /// Without `any`, if the target's type is no protocol.
   func text(of type: SomeOrAnyTypeSyntax) throws(Unportable) -> String? {
     guard let token = type.constraint.lastToken(viewMode: .sourceAccurate), case .code? = reading(at: token) else {

@@ -27,6 +27,11 @@ extension LayerRenderer {
         hasCode = true
         if let local { locals.append((local, nil)) }
       } catch {
+        if let rest = assignments(in: item, besides: error) {
+          text += rest
+          hasCode = true
+          continue
+        }
         // What uses the variable is a comment, too, and not all of the function.
         if let local { locals.append((local, error)) }
         guard local != nil || Self.isAlone(item, in: items) else { throw error }
@@ -37,6 +42,28 @@ extension LayerRenderer {
     // A case without statements is none.
     let margin = Self.margin(of: last)
     return text + (last.leadingTrivia.description.contains("\n") ? "\n\(margin)break" : "  break")
+  }
+
+  /// Of several assignments in one statement, `(a.delegate, b) = (self, c)`, those that the target has; the statement is a comment before
+  /// them. Nil if it is no such statement, or what has no counterpart has an effect of its own.
+  private func assignments(in item: CodeBlockItemSyntax, besides error: Unportable) -> String? {
+    guard case .lost(let symbol, let instead) = error, item.leadingTrivia.description.contains("\n"),
+      let elements = item.item.as(SequenceExprSyntax.self)?.elements, elements.count == 3,
+      let targets = elements.first?.as(TupleExprSyntax.self)?.elements,
+      elements.dropFirst().first?.is(AssignmentExprSyntax.self) == true,
+      let values = elements.last?.as(TupleExprSyntax.self)?.elements, targets.count == values.count, targets.count > 1
+    else { return nil }
+    markAll(in: item, .dropped)
+    var kept: [(target: String, value: String)] = []
+    for (target, value) in zip(targets, values) {
+      do { kept.append((try trimmed(target.expression), try trimmed(value.expression))) } catch {
+        guard case .lost = error, !hasEffect(in: target), !hasEffect(in: value) else { return nil }
+      }
+    }
+    guard !kept.isEmpty else { return nil }
+    let (left, right) = (kept.map(\.target).joined(separator: ", "), kept.map(\.value).joined(separator: ", "))
+    return Self.comment(item, "koine port: \(context.writer.title) has no \(symbol); \(instead)") + "\n"
+      + Self.margin(of: item) + (kept.count == 1 ? "\(left) = \(right)" : "(\(left)) = (\(right))")
   }
 
   /// The local variable that a statement declares.

@@ -84,6 +84,7 @@ final class LayerRenderer {
     if let wait = node.as(AwaitExprSyntax.self), let text = try text(of: wait) { return text }
     if let attempt = node.as(TryExprSyntax.self), let text = try text(of: attempt) { return text }
     if let type = node.as(SomeOrAnyTypeSyntax.self), let text = try text(of: type) { return text }
+    if let type = node.as(MemberTypeSyntax.self), let text = try text(of: type) { return text }
     if let declaration = node.as(VariableDeclSyntax.self), let text = try text(of: declaration) { return text }
     if let some = node.as(SomeOrAnyTypeSyntax.self), let first = some.constraint.firstToken(viewMode: .sourceAccurate),
       case .word? = reading(at: first)

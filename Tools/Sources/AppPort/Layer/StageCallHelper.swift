@@ -16,6 +16,9 @@ enum StageCallHelper {
 
     /// A call that sends and receives what the app decides.
     final class ‹RoomStage›: @unchecked Sendable {  // used on the main queue only, where the SDK's callbacks arrive
+      /// What a stage's token can deny: here, each participant may publish, and receive the others.
+      enum Capability: Sendable, CaseIterable { case publish, subscribe }
+      static let capabilities = Set(Capability.allCases)
       let call: ‹Session›
       var handler: ((Report, ‹RoomStage›) -> Void)?
       private(set) var participants: [‹Participant›] = [], isConnected = false
@@ -151,7 +154,7 @@ enum StageCallHelper {
         init(device: Device, configuration: Video = Video()) {
           (kind, self.device, options) = (device.kind, device, configuration)
         }
-        init(device: Feed, config: Video) { (kind, feed, options) = (.camera, device, config) }
+        init(device: Feed, config: Video = Video()) { (kind, feed, options) = (.camera, device, config) }
 
         static func == (one: Stream, other: Stream) -> Bool { one === other }
         /// The devices that it can come from.

@@ -27,6 +27,9 @@ enum StageReader: StyleReader {
     "IVSErrorSource.errorDelegate": .lost(symbol: "IVSErrorSource.errorDelegate", instead: errors),
     "IVSErrorSource": .code("Track.Kind?"),
     "IVSParticipantInfo": .code("Participant"),
+    "IVSParticipantCapability": .code("Set<ParticipantPermission>"),
+    "IVSParticipantCapability.publish": .word("ParticipantPermission.camera"),
+    "IVSParticipantCapability.subscribe": .word("ParticipantPermission.subscribe"),
     "IVSStageConnectionState": .code("SessionState"),
     // Streams, and their devices: in the common layer a stream is both.
     "IVSStageStream": .code("RoomStream"), "IVSLocalStageStream": .code("RoomStream"),
@@ -81,6 +84,16 @@ enum StageReader: StyleReader {
     }
   }
 
+  /// What the token permits with a participant is what it permits with all.
+  nonisolated(unsafe) private static let capabilities = Structure(.written, inVendors: .inHelper) { use in  // no state
+    if use.isOfVendor { return use.writer.code("RoomStage").text + ".capabilities" }
+    return use.call.map { "(\($0).session.permissions ?? Set(ParticipantPermission.allCases))" }
+  }
+
+  static func structure(of symbol: String) -> Structure? {
+    symbol == "IVSParticipantInfo.capabilities" ? capabilities : nil
+  }
+
   /// Handlers that do nothing with the stage get the session.
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
     guard renderer.context.writer is KoineWriter, let type = node.as(IdentifierTypeSyntax.self),
@@ -125,8 +138,11 @@ enum StageReader: StyleReader {
       else { throw .unknown(symbol + " with another strategy than self") }
       return (code("RoomStage").text + "(token: \(try renderer.trimmed(first)))", .inHelper)
     case "IVSStage.refreshStrategy()":
-      guard renderer.context.isInCallClass(Syntax(call), in: renderer.source) else { throw .unknown(symbol) }
-      return ("\(renderer.context.writer.free("decide"))()", .written)
+      guard let base, renderer.context.isInCallClass(Syntax(call), in: renderer.source) else { throw .unknown(symbol) }
+      // The function takes a stage that is not there, too: without the sign of the optional chain.
+      let text = try renderer.trimmed(base)
+      let stage = text.hasSuffix("?") ? String(text.dropLast()) : text
+      return ("\(renderer.context.writer.free("decide"))(in: \(stage))", .written)
     case "IVSDevice.descriptor()", "StageDevice.descriptor()":
       guard let base else { return nil }
       return (try renderer.trimmed(base), .written)
@@ -192,13 +208,13 @@ enum StageReader: StyleReader {
       (
         "stateChanged(let state)",
         calls(.state, ["stage", "state == .reconnecting ? .connecting : state", "RoomFault.error(of: state)"])
-          + ["if state == .connected { \(writer.free("decide"))() }"]
+          + ["if state == .connected { \(writer.free("decide"))(in: stage) }"]
       ),
       (
         "participantJoined(let participant)",
         calls(.participantJoined, ["stage", "participant"])
           + (calls(.publishing, ["stage", "participant", "true"])
-          + ["\(writer.free("decide"))(about: participant)"]).map { "if !participant.isLocal { \($0) }" }
+          + ["\(writer.free("decide"))(about: participant, in: stage)"]).map { "if !participant.isLocal { \($0) }" }
       ),
       ("participantLeft(let participant, _)", calls(.participantLeft, ["stage", "participant"])),
       (
@@ -252,19 +268,19 @@ enum StageReader: StyleReader {
         writer.call($0, [writer is KoineWriter ? Self.stage(of: $0) : "stage", person])
       }
     }
-    guard let stage = model.kept(as: .call), let isPublished = calls(.shouldPublish, "local"),
-      let streams = calls(.streamsToPublish, "local"), let media = calls(.wantedMedia, "participant")
+    guard let isPublished = calls(.shouldPublish, "local"), let streams = calls(.streamsToPublish, "local"),
+      let media = calls(.wantedMedia, "participant")
     else { return [] }
     let decide = writer.free("decide")
-    let known = stage.name == "stage" ? "stage" : "stage = \(stage.name)"
+    let stage = writer.code("RoomStage").text
     return [
-      "", "  /// Publishes and receives what the functions above decide.", "  private func \(decide)() {",
-      "    guard let \(known), \(isConnected) else { return }",
+      "", "  /// Publishes and receives what the functions above decide.",
+      "  private func \(decide)(in stage: \(stage)?) {",
+      "    guard let stage, \(isConnected) else { return }",
       "    let local = \(local)",
       "    stage.publish(\(isPublished) ? { self.\(streams) } : nil)",
-      "    for participant in stage.participants { \(decide)(about: participant) }", "  }", "",
-      "  private func \(decide)(about participant: \(writer.code("Participant").text)) {",
-      "    guard let \(known) else { return }",
+      "    for participant in stage.participants { \(decide)(about: participant, in: stage) }", "  }", "",
+      "  private func \(decide)(about participant: \(writer.code("Participant").text), in stage: \(stage)) {",
       "    stage.receive(\(media), of: participant)", "  }",
     ]
   }

@@ -46,6 +46,7 @@ class VendorWriter: LayerWriter {
     "Participant.attributes": "attributes", "Track.isMuted": "isMuted",
     "Machine.Device.attachment": "type", "Machine.Device.name": "name",
     "RoomStage": "‹Prefix›Stage", "RoomStream": "‹Prefix›Stage.Stream", "VideoPublishOptions": "‹Prefix›Stage.Video",
+    "ParticipantPermission.camera": "publish", "ParticipantPermission.subscribe": "subscribe",
     "Track": "‹Prefix›Stream", "Track.kind": "kind", "Track.Kind": "‹Prefix›Stream.Kind",
     "Track.Kind.microphone": "microphone", "Track.Kind.camera": "camera", "Track.Kind.screen": "screen",
     "SessionState": "‹Prefix›Phase", "SessionState.connecting": "connecting", "SessionState.connected": "connected",
@@ -83,6 +84,7 @@ class VendorWriter: LayerWriter {
   private static let codes = [
     "RoomStage": "‹RoomStage›", "RoomStream": "‹RoomStream›", "Participant": "‹Participant›",
     "SessionState": "‹SessionState›", "Track.Kind?": "‹Track.Kind›?", "VideoView": "‹VideoView›",
+    "Set<ParticipantPermission>": "Set<‹RoomStage›.Capability>",
     "Set<Track.Kind>": "Set<‹Track.Kind›>", "[.microphone, .screenSound]": "[.microphone]",
     "Set(Track.Kind.allCases)": "Set(‹Track.Kind›.allCases)",
     "Machine.Device": "‹RoomStage›.Device", "Machine.Device.Type": "‹RoomStage›.Device.Type",
@@ -238,13 +240,13 @@ class VendorWriter: LayerWriter {
       (
         "phaseChanged", ["phase", "error"],
         calls(.state, ["stage", "phase", "error"]) + [
-          "if phase == .\(name(of: "SessionState.connected").text) { \(decide)() }"
+          "if phase == .\(name(of: "SessionState.connected").text) { \(decide)(in: stage) }"
         ]
       ),
       (
         "personJoined", ["person"],
         calls(.participantJoined, ["stage", "person"])
-          + (calls(.publishing, ["stage", "person", "true"]) + ["\(decide)(about: person)"])
+          + (calls(.publishing, ["stage", "person", "true"]) + ["\(decide)(about: person, in: stage)"])
           .map { "if !person.isLocal { \($0) }" }
       ),
       ("personLeft", ["person"], calls(.participantLeft, ["stage", "person"])),
