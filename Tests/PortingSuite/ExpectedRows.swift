@@ -78,8 +78,8 @@ enum ExpectedRows {
       faults
     ),
     Row(
-      ["event-listener → stage-strategy"], "end", "the app joins", .settled, "notPermitted", "refused",
-      refusedOrRemoved, faults),
+      ["event-listener → stage-strategy", "event-listener → stage-strategy → event-listener"], "end", "the app joins",
+      .settled, "notPermitted", "refused", refusedOrRemoved, faults),
     Row(
       ["event-listener → stage-strategy", "call-agent → stage-strategy"], "phase", "the app leaves", .between,
       "inCall → leaving → ended", "inCall → ended", noLeaving,

@@ -1,0 +1,1 @@
+../../../Samples/porting/event-listener-to-stage-strategy-and-back/BackStageCall.swift
