@@ -34,10 +34,10 @@ final class BackFromStageLayer: CallLayer {
   func send(_ text: String) { model.send(text) }
 
   var facts: CallFacts {
-    if case .ended(let text) = state.phase { return CallFacts(phase: "ended", end: Self.caseOf(text)) }
+    if case .ended(let text) = state.phase { return CallFacts(phase: "ended", end: StageOfListenerLayer.caseOf(text)) }
     let others = state.roster.filter { !$0.isLocal }
     return CallFacts(
-      phase: phase, end: state.notice.map(Self.caseOf), isMicrophoneOn: state.isMicrophoneOn,
+      phase: phase, end: state.notice.map(StageOfListenerLayer.caseOf), isMicrophoneOn: state.isMicrophoneOn,
       isCameraOn: state.isCameraOn, isSharing: state.isSharing,
       people: others.map {
         CallFacts.Person(name: $0.name, isMuted: $0.isMuted, hasVideo: !$0.isCameraOff, isSharing: $0.isPresenting)
@@ -54,18 +54,5 @@ final class BackFromStageLayer: CallLayer {
     case .leaving: "leaving"
     case .ended: "ended"
     }
-  }
-
-  private static func caseOf(_ text: String) -> String {
-    let cases = [
-      StageCallText.left: "left", StageCallText.connectionLost: "lost", StageCallText.connectionRestored: "reconnected",
-      StageCallText.text(for: StageEnd.removed): "removed", StageCallText.text(for: StageEnd.closed): "closed",
-      StageCallText.text(for: StageFailure.rejected): "refused", StageCallText.text(for: StageFailure.full): "full",
-      StageCallText.text(for: StageFailure.failed): "failed",
-      StageCallText.text(for: StageFailure.camera): "cameraFailed",
-      StageCallText.text(for: StageFailure.cameraDenied): "cameraDenied",
-      StageCallText.text(for: StageFailure.microphoneDenied): "microphoneDenied",
-    ]
-    return cases[text] ?? text
   }
 }

@@ -57,7 +57,8 @@ final class StageOfListenerLayer: CallLayer {
     }
   }
 
-  private static func caseOf(_ text: String) -> String {
+  /// The text of an end or a problem, as a case. The layer that was ported back has the same texts.
+  static func caseOf(_ text: String) -> String {
     let cases = [
       StageCallText.left: "left", StageCallText.connectionLost: "lost", StageCallText.connectionRestored: "reconnected",
       StageCallText.text(for: StageEnd.removed): "removed", StageCallText.text(for: StageEnd.closed): "closed",

@@ -223,6 +223,8 @@ import Testing
           (new.errorDelegate, stage, isOn) = (self, new, true)
           (new.errorDelegate, stage) = (self, new)
         }
+        func takeInOneLine(_ one: IVSStage) { (one.errorDelegate, stage) = (self, one) }
+        lazy var taker: (IVSStage) -> Void = { two in (two.errorDelegate, self.stage) = (self, two) }
       }
       extension Model: IVSErrorDelegate {
         func source(_ source: any IVSErrorSource, didEmitError error: any Error) { print(error) }
@@ -232,6 +234,8 @@ import Testing
       layer.source.contains(
         "// (new.errorDelegate, stage, isOn) = (self, new, true)\n    (stage, isOn) = (new, true)\n"))
     #expect(layer.source.contains("// (new.errorDelegate, stage) = (self, new)\n    stage = new\n"))
+    #expect(layer.source.contains("// (one.errorDelegate, stage) = (self, one)\n    stage = one\n  }"))
+    #expect(layer.source.contains("// (two.errorDelegate, self.stage) = (self, two)\n    self.stage = two\n  }"))
     #expect(layer.warnings == [])
   }
 

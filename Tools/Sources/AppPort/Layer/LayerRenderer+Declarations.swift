@@ -105,12 +105,18 @@ extension LayerRenderer {
 
   /// Code as a comment, and statements that take its place.
   private func commented(_ code: some SyntaxProtocol, _ error: Unportable, then statements: [String]) -> String {
-    let text = comment(code, error)
-    let margin = Self.margin(of: code)
+    Self.text(comment(code, error), inPlaceOf: code, then: statements)
+  }
+
+  /// A comment in the place of code, and statements behind it.
+  static func text(
+    _ comment: String, inPlaceOf code: some SyntaxProtocol, then statements: [String]
+  ) -> String {
+    let margin = margin(of: code)
     if code.leadingTrivia.description.contains("\n") {
-      return text + statements.map { "\n" + margin + $0 }.joined()
+      return comment + statements.map { "\n" + margin + $0 }.joined()
     }
-    return text + statements.map { "  \($0)\n\(margin)" }.joined()
+    return comment + statements.map { "  \($0)\n\(margin)" }.joined()
   }
 
   /// A statement that returns an empty value of a type; nil if there is nothing to return.

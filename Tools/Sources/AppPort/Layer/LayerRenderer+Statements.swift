@@ -10,7 +10,14 @@ extension LayerRenderer {
     // Without its only statement a closure has another type: then the statement around the closure is the unit.
     guard let owner = items.parent, !owner.is(ClosureExprSyntax.self) || items.count > 1,
       !owner.is(SourceFileSyntax.self)
-    else { return try children(Syntax(items)) }
+    else {
+      do { return try children(Syntax(items)) } catch {
+        guard let item = items.first, items.count == 1, let rest = assignments(in: item, besides: error) else {
+          throw error
+        }
+        return rest
+      }
+    }
     var text = ""
     var hasCode = false
     let outer = locals.count
@@ -47,7 +54,7 @@ extension LayerRenderer {
   /// Of several assignments in one statement, `(a.delegate, b) = (self, c)`, those that the target has; the statement is a comment before
   /// them. Nil if it is no such statement, or what has no counterpart has an effect of its own.
   private func assignments(in item: CodeBlockItemSyntax, besides error: Unportable) -> String? {
-    guard case .lost(let symbol, let instead) = error, item.leadingTrivia.description.contains("\n"),
+    guard case .lost(let symbol, let instead) = error,
       let elements = item.item.as(SequenceExprSyntax.self)?.elements, elements.count == 3,
       let targets = elements.first?.as(TupleExprSyntax.self)?.elements,
       elements.dropFirst().first?.is(AssignmentExprSyntax.self) == true,
@@ -62,8 +69,9 @@ extension LayerRenderer {
     }
     guard !kept.isEmpty else { return nil }
     let (left, right) = (kept.map(\.target).joined(separator: ", "), kept.map(\.value).joined(separator: ", "))
-    return Self.comment(item, "koine port: \(context.writer.title) has no \(symbol); \(instead)") + "\n"
-      + Self.margin(of: item) + (kept.count == 1 ? "\(left) = \(right)" : "(\(left)) = (\(right))")
+    let comment = Self.comment(item, "koine port: \(context.writer.title) has no \(symbol); \(instead)")
+    return Self.text(
+      comment, inPlaceOf: item, then: [kept.count == 1 ? "\(left) = \(right)" : "(\(left)) = (\(right))"])
   }
 
   /// The local variable that a statement declares.
