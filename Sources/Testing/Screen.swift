@@ -59,6 +59,25 @@ public struct TestScreen {
     return appID(view).flatMap(room.people.name(ofID:))
   }
 
+  /// The texts that can be read: of labels, buttons, fields and segments, from back to front. Hidden views are left out with what is in
+  /// them, and so are passwords.
+  public var texts: [String] {
+    view.layoutIfNeeded()
+    return Self.texts(in: view)
+  }
+
+  private static func texts(in view: UIView) -> [String] {
+    guard !view.isHidden, view.alpha >= 0.5 else { return [] }
+    let own: [String?] =
+      switch view {
+      case let label as UILabel: [label.text]
+      case let field as UITextField: field.isSecureTextEntry ? [] : [field.text]
+      case let control as UISegmentedControl: (0..<control.numberOfSegments).map(control.titleForSegment)
+      default: []
+      }
+    return own.compactMap { $0 }.filter { !$0.isEmpty } + view.subviews.flatMap(texts)
+  }
+
   private var findings: Findings {
     view.layoutIfNeeded()
     let places = PicturePlace.all(in: view)

@@ -29,6 +29,7 @@ final class ListenerLayer: CallLayer {
   func leave() { model.leave() }
   func setMicrophoneOn(_ isOn: Bool) { if state.isMicrophoneOn != isOn { model.toggleMicrophone() } }
   func setCameraOn(_ isOn: Bool) { if state.isCameraOn != isOn { model.toggleCamera() } }
+  func switchCamera() { model.switchCamera() }
   func setSharing(_ isOn: Bool) { if state.isSharing != isOn { model.toggleSharing() } }
   func send(_ text: String) { model.send(text) }
 

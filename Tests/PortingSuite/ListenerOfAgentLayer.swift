@@ -50,6 +50,7 @@ final class ListenerOfAgentLayer: CallLayer {
   func leave() { model.leave() }
   func setMicrophoneOn(_ isOn: Bool) { model.setMuted(!isOn) }
   func setCameraOn(_ isOn: Bool) { isOn ? model.turnCameraOn() : model.turnCameraOff() }
+  func switchCamera() { model.switchCamera() }
   func setSharing(_ isOn: Bool) { isOn ? model.startSharing() : model.stopSharing() }
   func send(_ text: String) { _ = model.chat.send(text) }
 

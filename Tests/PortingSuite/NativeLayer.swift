@@ -95,6 +95,8 @@ final class NativeLayer: CallLayer {
     session.attach(tiles.add(stream.id), to: stream.id)
   }
 
+  func switchCamera() { preconditionFailure("only scenarios of the reference apps do it") }
+
   func setSharing(_ isOn: Bool) {
     if isOn, share == nil, let source = try? Devices.camera(world.devices.screen) {
       share = try? session?.publish(camera: source, as: .screen)

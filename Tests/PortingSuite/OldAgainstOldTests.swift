@@ -24,6 +24,9 @@ enum ReferenceApp: String, CaseIterable, Sendable {
 
 /// Whole runs take some 20 minutes of CPU: Scripts/check-ports has them run.
 let hasTimeForWholeRuns = ProcessInfo.processInfo.environment["KOINE_PORTS"] == "1"
+/// The seeds of whole runs of ported layers: three, or `KOINE_SEEDS`.
+let wholeRunSeeds: [UInt64] = Array(
+  1...max(1, ProcessInfo.processInfo.environment["KOINE_SEEDS"].flatMap(UInt64.init) ?? 3))
 
 /// A layer against itself: every run must be equal, whatever the seed.
 @MainActor @Suite(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports")) struct OldAgainstOldTests {
@@ -52,8 +55,8 @@ let hasTimeForWholeRuns = ProcessInfo.processInfo.environment["KOINE_PORTS"] == 
     let suite = PortingSuite<any CallLayer>(
       pair: "\(app.rawValue) → \(app.rawValue)", old: { try app.makeLayer(in: $0) }, new: { try app.makeLayer(in: $0) },
       facts: { $0.facts },
-      view: { $0.view }, actions: app.actions)
-    let report = await suite.run(seeds: [seed])
+      view: { $0.view }, actions: app.actions, texts: { $0 })
+    let report = await suite.run(PortingScenario.ofApps, seeds: [seed])
     #expect(report.isEqual, "\(report.text())")
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import KoineTesting
 import Testing
 
@@ -60,5 +61,57 @@ import Testing
     #expect(report.notPlayed == ["share"])
     #expect(report.runs.isEmpty)
     #expect(!report.isEqual)
+  }
+
+  /// A suite in which the old layer's screen and the new one's read different texts, and the layers mark different people as speaking.
+  private func screenSuite(
+    texts: ComparedText? = nil, speaker: SpeakerComparison = .always, marks: [String?] = [nil, nil]
+  ) -> PortingSuite<any CallLayer> {
+    // Of the two layers of a run, the old one is made first.
+    let made = Counter()
+    return PortingSuite(
+      old: { context in
+        made.value = 0
+        return NativeLayer(in: context, .init())
+      },
+      new: { context in
+        made.value = 1
+        return NativeLayer(in: context, .init())
+      },
+      facts: { layer in
+        var facts = layer.facts
+        facts.activeSpeaker = marks[made.value]
+        return facts
+      },
+      view: { _ in
+        let label = UILabel(frame: CGRect(x: 0, y: 0, width: 200, height: 20))
+        label.text = ["In the call, 0:05", "In the call, 0:07"][made.value]
+        return label
+      }, actions: Actions.all, texts: texts, speaker: speaker)
+  }
+
+  @Test func textsOnTheScreenAreComparedAfterEachStep() async {
+    let report = await screenSuite(texts: { $0 }).run([alone], seeds: [1])
+    #expect(Set(report.differences.map(\.step)) == ["the app joins", "the app leaves"])
+    #expect(
+      Set(report.differences.map(\.fact)) == [
+        "the screen reads 'In the call, 0:05'", "the screen reads 'In the call, 0:07'",
+      ])
+    let withoutDuration = await screenSuite(texts: { String($0.prefix { $0 != "," }) }).run([alone], seeds: [1])
+    #expect(withoutDuration.isEqual, "\(withoutDuration.text())")
+    let withoutTexts = await screenSuite().run([alone], seeds: [1])
+    #expect(withoutTexts.isEqual, "\(withoutTexts.text())")
+  }
+
+  @Test func textsFollowFromFactsThatDiffer() async {
+    let report = await screenSuite(texts: { $0 }, marks: ["Bea", "Cleo"]).run([alone], seeds: [1])
+    #expect(Set(report.differences.map(\.fact)) == ["activeSpeaker"])
+  }
+
+  @Test func speakerIsComparedWhereOnePersonSpeaks() async throws {
+    let speakers = try #require(PortingScenario.all.first { $0.id == "speakers" })
+    let report = await screenSuite(speaker: .whenOneSpeaks, marks: ["Bea", "Cleo"]).run([speakers], seeds: [1])
+    #expect(report.differences.map(\.fact) == ["activeSpeaker", "activeSpeaker"], "\(report.text())")
+    #expect(report.differences.map(\.step) == ["5 s pass", "5 s pass"])
   }
 }

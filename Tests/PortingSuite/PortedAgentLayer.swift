@@ -49,6 +49,7 @@ final class PortedAgentLayer: CallLayer {
   func leave() { model.leave() }
   func setMicrophoneOn(_ isOn: Bool) { model.setMuted(!isOn) }
   func setCameraOn(_ isOn: Bool) { isOn ? model.turnCameraOn() : model.turnCameraOff() }
+  func switchCamera() { model.switchCamera() }
   func setSharing(_ isOn: Bool) { isOn ? model.startSharing() : model.stopSharing() }
   func send(_ text: String) { _ = model.chat.send(text) }
 

@@ -19,11 +19,11 @@ struct PortedAgentTests {
   @Test(arguments: ["people", "mute", "share", "messages", "removed"]) func portedAgentShowsTheSame(
     _ scenario: String
   ) async throws {
-    let scenario = try #require(PortingScenario.all.first { $0.id == scenario })
+    let scenario = try #require(PortingScenario.ofApps.first { $0.id == scenario })
     try await report(of: [scenario], seeds: [1])
   }
 
   @Test(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports")) func portedAgentShowsTheSameInAllScenarios()
     async throws
-  { try await report(of: PortingScenario.all, seeds: [1, 2, 3]) }
+  { try await report(of: PortingScenario.ofApps, seeds: wholeRunSeeds) }
 }

@@ -19,12 +19,12 @@ struct PortedLayer: Sendable, CustomTestStringConvertible {
   static let all =
     ReferenceApp.allCases.map { app in
       PortedLayer(
-        folder: app.rawValue, suite: { app.portedSuite($0) }, rows: [], scenarios: PortingScenario.all)
+        folder: app.rawValue, suite: { app.portedSuite($0) }, rows: [], scenarios: PortingScenario.ofApps)
     }
     + PortedPair.all.map { pair in
       PortedLayer(
         folder: pair.folder, suite: { _ in try pair.suite() }, rows: ExpectedRows.rows(of: pair.name),
-        scenarios: PortingScenario.all.filter { !pair.notPlayed.contains($0.id) },
+        scenarios: PortingScenario.ofApps.filter { !pair.notPlayed.contains($0.id) },
         isEqual: pair.isWhole)
     }
 }

@@ -32,6 +32,7 @@ final class PortedMeetingLayer: CallLayer {
   func leave() { model.leave() }
   func setMicrophoneOn(_ isOn: Bool) { model.setMuted(!isOn) }
   func setCameraOn(_ isOn: Bool) { model.setCameraOn(isOn) }
+  func switchCamera() { model.switchCamera() }
   func setSharing(_ isOn: Bool) { isOn ? model.startSharing() : model.stopSharing() }
   func send(_ text: String) { model.send(text) }
 

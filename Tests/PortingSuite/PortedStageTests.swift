@@ -14,10 +14,10 @@ import Testing
   }
 
   @Test(arguments: ["people", "mute", "removed"]) func portedStageShowsTheSame(_ scenario: String) async throws {
-    try await report(of: [try #require(PortingScenario.all.first { $0.id == scenario })], seeds: [1])
+    try await report(of: [try #require(PortingScenario.ofApps.first { $0.id == scenario })], seeds: [1])
   }
 
   @Test(.enabled(if: hasTimeForWholeRuns, "Scripts/check-ports")) func portedStageShowsTheSameInAllScenarios()
     async throws
-  { try await report(of: PortingScenario.all, seeds: [1, 2, 3]) }
+  { try await report(of: PortingScenario.ofApps, seeds: wholeRunSeeds) }
 }

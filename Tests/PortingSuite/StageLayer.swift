@@ -24,6 +24,7 @@ final class StageLayer: CallLayer {
   func leave() { model.leave() }
   func setMicrophoneOn(_ isOn: Bool) { if model.isMuted == isOn { model.toggleMute() } }
   func setCameraOn(_ isOn: Bool) { if model.isCameraOff == isOn { model.toggleCamera() } }
+  func switchCamera() { model.switchCamera() }
   func setSharing(_ isOn: Bool) { if model.isSharing != isOn { model.toggleShare() } }
   func send(_ text: String) {}
 

@@ -58,6 +58,7 @@ final class StageOfAgentLayer: CallLayer {
   func leave() { model.leave() }
   func setMicrophoneOn(_ isOn: Bool) { model.setMuted(!isOn) }
   func setCameraOn(_ isOn: Bool) { isOn ? model.turnCameraOn() : model.turnCameraOff() }
+  func switchCamera() { model.switchCamera() }
   func setSharing(_ isOn: Bool) { isOn ? model.startSharing() : model.stopSharing() }
   /// A stage has no messages.
   func send(_ text: String) {}

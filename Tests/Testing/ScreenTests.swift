@@ -104,6 +104,24 @@ import Testing
     #expect(data.starts(with: [0x89, 0x50, 0x4E, 0x47]))
   }
 
+  @Test func textsThatCanBeReadAreListedFromBackToFront() async throws {
+    let room = try await TestRoom()
+    let view = UIView(frame: CGRect(x: 0, y: 0, width: 320, height: 180))
+    let (label, hidden, button) = (UILabel(), UILabel(), UIButton(type: .system))
+    let (field, password) = (UITextField(), UITextField())
+    (label.text, hidden.text, field.text, password.text) = ("In the call", "Reconnecting…", "Hello", "secret")
+    button.setTitle("Mute", for: .normal)
+    password.isSecureTextEntry = true
+    let box = UIView()
+    box.addSubview(hidden)
+    box.isHidden = true
+    let segments = UISegmentedControl(items: ["All", "Raised"])
+    for part in [label, box, button, field, password, segments] { view.addSubview(part) }
+    #expect(room.screen(view).texts == ["In the call", "Mute", "Hello", "All", "Raised"])
+    box.isHidden = false
+    #expect(room.screen(view).texts.contains("Reconnecting…"))
+  }
+
   /// The text of an expectation that fails now.
   private func failure(in room: TestRoom) async throws -> String {
     let messages = Lock<[String]>([])

@@ -77,12 +77,14 @@ public struct CallFacts: Codable, Hashable, Sendable {
 extension CallFacts {
   /// The value of a fact that is not there, such as the mute state of a participant that is not in the list.
   static let none = "–"
+  /// The name of the fact `activeSpeaker`.
+  static let speaker = "activeSpeaker"
 
   /// Each fact under its name in reports: `phase`, `people`, `people.Bea.muted`, `messages`, `own.KEY`.
   var byName: [String: String] {
     var facts = [
       "phase": phase, "end": end ?? Self.none, "microphone": Self.word(isMicrophoneOn), "camera": Self.word(isCameraOn),
-      "share": Self.word(isSharing), "activeSpeaker": activeSpeaker ?? Self.none,
+      "share": Self.word(isSharing), Self.speaker: activeSpeaker ?? Self.none,
       "people": people.map(\.name).sorted().joined(separator: ", "),
       "messages": messages.map { "\($0.from): \($0.text)" }.joined(separator: "; "),
     ]

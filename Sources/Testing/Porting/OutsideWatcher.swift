@@ -10,6 +10,7 @@ final class OutsideWatcher {
   private let user: String
   private let chat: ChatFormat
   private let view: () -> UIView?
+  private let comparedText: ComparedText?
   private let roster = Lock<[EmbeddedBackend.RosterMember]>([])
   private var people: [Person] = []
   private var heard: [String: Tick] = [:]
@@ -28,8 +29,11 @@ final class OutsideWatcher {
   private var lastLook: Tick?
   private var pictures: [String: String] = [:]
 
-  init(room: TestRoom, user: String, chat: ChatFormat, view: @escaping () -> UIView?) {
-    (self.room, self.user, self.chat, self.view) = (room, user, chat, view)
+  /// - Parameter texts: what is compared of a text on the app's screen; nil: texts are not compared.
+  init(
+    room: TestRoom, user: String, chat: ChatFormat, texts: ComparedText?, view: @escaping () -> UIView?
+  ) {
+    (self.room, self.user, self.chat, self.view, comparedText) = (room, user, chat, view, texts)
     (stepStart, lastChange) = (room.now, room.now)
   }
 
@@ -112,6 +116,22 @@ final class OutsideWatcher {
       facts["the screen shows \(what)"] = isFrozen ? "frozen" : "yes"
     }
     return facts
+  }
+
+  /// What can be read on the app's screen now, text by text.
+  func readTexts() -> [String: String] {
+    guard let comparedText, let view = view() else { return [:] }
+    var facts: [String: String] = [:]
+    for (text, equal) in Dictionary(grouping: room.screen(view).texts.compactMap(comparedText), by: \.self) {
+      facts["the screen reads '\(text)'"] = equal.count == 1 ? "yes" : "\(equal.count) times"
+    }
+    return facts
+  }
+
+  /// The one participant whose microphone the server has; nil if there is none or more than one.
+  var onlyOneWithMicrophone: String? {
+    let names = roster.withLock { members in members.filter { $0.sending.contains(.microphone) }.map(\.name) }
+    return names.count == 1 ? names.first : nil
   }
 
   private func hears(_ key: String, _ now: () -> Bool) -> Bool {

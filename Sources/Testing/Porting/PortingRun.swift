@@ -15,6 +15,11 @@ final class PortingRun<Layer> {
   private let watcher: OutsideWatcher
   private var story: PortingStory
 
+  /// Who alone has an open microphone, and since when.
+  private var onlySpeaker: (name: String, since: Tick)?
+
+  /// For so long one has to be the only one to speak before the speaker is compared.
+  private static var speech: Duration { .seconds(5) }
   private static var quiet: Duration { .seconds(2) }
   private static var limit: Duration { .seconds(40) }
   /// The interval at which facts outside of the app are read.
@@ -53,7 +58,7 @@ final class PortingRun<Layer> {
     layer = made
     let (facts, view) = (suite.facts, suite.view)
     recorder = FactRecorder(room: room, user: room.world(of: suite.user)) { [weak box] in box?.layer.map(facts) }
-    watcher = OutsideWatcher(room: room, user: suite.user, chat: context.chat) { [weak box] in
+    watcher = OutsideWatcher(room: room, user: suite.user, chat: context.chat, texts: suite.texts) { [weak box] in
       box?.layer.flatMap { layer in view?(layer) }
     }
     self.box = box
@@ -79,14 +84,30 @@ final class PortingRun<Layer> {
   private func play(_ step: PortingStep) async throws {
     recorder.beginStep()
     watcher.beginStep()
-    var record = PortingStory.Step(name: step.name, before: recorder.values, outsideBefore: watcher.values)
+    var before = recorder.values
+    if suite.speaker == .whenOneSpeaks { before[CallFacts.speaker] = nil }
+    var record = PortingStory.Step(name: step.name, before: before, outsideBefore: watcher.values)
     try await perform(step.action)
     record.hasSettled = await settle()
     record.settled = recorder.values
+    record.texts = watcher.readTexts()
     record.changes = recorder.changes
+    if suite.speaker == .whenOneSpeaks { leaveOutSpeaker(of: &record) }
     record.outside = watcher.values
     record.outsideChanges = watcher.changes
     story.steps.append(record)
+  }
+
+  /// Keeps the speaker after the step if a native person has been the only one to speak for long enough.
+  private func leaveOutSpeaker(of step: inout PortingStory.Step) {
+    let fact = CallFacts.speaker
+    step.changes.removeAll { $0.fact == fact }
+    if let speaker = onlySpeaker, people[speaker.name] != nil, room.now - speaker.since >= Self.speech,
+      watcher.rosterNames.contains(suite.user)
+    {
+      return
+    }
+    step.settled[fact] = nil
   }
 
   private func perform(_ action: PortingStep.Action) async throws {
@@ -139,6 +160,8 @@ final class PortingRun<Layer> {
       await room.run(for: min(Self.interval, end - room.now))
       recorder.sample()
       watcher.sample()
+      let name = watcher.onlyOneWithMicrophone
+      if name != onlySpeaker?.name { onlySpeaker = name.map { ($0, room.now) } }
     }
   }
 

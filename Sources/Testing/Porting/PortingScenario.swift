@@ -57,6 +57,12 @@ public struct PortingScenario: Sendable, Identifiable {
         .app(.share(true)), .app(.leave),
       ]),
     PortingScenario(
+      "speakers", "One person speaks alone, then another.",
+      meeting + [
+        .app(.microphone(false)), .person(bea, .mute(true)), .wait(.seconds(5)), .person(bea, .mute(false)),
+        .person(cleo, .mute(true)), .wait(.seconds(5)), .app(.leave),
+      ]),
+    PortingScenario(
       "messages", "The app and both people send messages, also several at once.",
       meeting + [
         .app(.send(["one"])), .person(bea, .send(["two", "three"])), .person(cleo, .send(["two"])),

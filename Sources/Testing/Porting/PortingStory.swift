@@ -18,6 +18,8 @@ public struct PortingStory: Codable, Sendable, Hashable {
     public let before: [String: String]
     /// The app's facts once settled.
     public var settled: [String: String] = [:]
+    /// What can be read on the app's screen once settled, text by text.
+    public var texts: [String: String] = [:]
     /// Each change of the app's facts, in order, without values that were replaced within the same instant of the room's clock.
     public var changes: [Change] = []
     /// What native people, the server, the app's screen and its loudspeaker show before the step.

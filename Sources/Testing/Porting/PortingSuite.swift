@@ -26,6 +26,8 @@ public struct PortingSuite<Layer> {
   let facts: @MainActor (Layer) -> CallFacts
   let view: (@MainActor (Layer) -> UIView?)?
   let actions: CallActions<Layer>
+  let texts: ComparedText?
+  let speaker: SpeakerComparison
   let expected: ExpectedDifferences
 
   /// Creates a suite.
@@ -37,11 +39,15 @@ public struct PortingSuite<Layer> {
   ///   - facts: reads what the app shows. Called after each callback of the SDK.
   ///   - view: the app's call screen; nil: the screen is not compared.
   ///   - actions: what the user can do.
+  ///   - texts: what is compared of a text on `view` after each step after which all facts are equal, such as the text without a duration; the
+  ///     closure returns nil for a text that is not compared. Without a closure no text is.
+  ///   - speaker: when the active speaker is compared.
   ///   - expected: the differences that are documented behaviour of the vendors; the suite uses the rows of its pair.
   public init(
     pair: String = "old → new", user: String = "Ana", old: @escaping MakeLayer, new: @escaping MakeLayer,
     facts: @escaping @MainActor (Layer) -> CallFacts, view: (@MainActor (Layer) -> UIView?)? = nil,
-    actions: CallActions<Layer>, expected: ExpectedDifferences = .none
+    actions: CallActions<Layer>, texts: ComparedText? = nil, speaker: SpeakerComparison = .always,
+    expected: ExpectedDifferences = .none
   ) {
     self.pair = pair
     self.user = user
@@ -50,6 +56,8 @@ public struct PortingSuite<Layer> {
     self.facts = facts
     self.view = view
     self.actions = actions
+    self.texts = texts
+    self.speaker = speaker
     self.expected = expected
   }
 
@@ -82,4 +90,16 @@ public struct PortingSuite<Layer> {
   public func playNew(_ scenario: PortingScenario, seed: UInt64) async -> PortingStory {
     await PortingRun.play(scenario, seed: seed, in: self, make: new)
   }
+}
+
+/// Returns what ``PortingSuite`` compares of a text on the app's screen; nil: the text is not compared.
+public typealias ComparedText = @MainActor (String) -> String?
+
+/// When ``PortingSuite`` compares the participant that the app marks as speaking.
+public enum SpeakerComparison: Sendable, Hashable {
+  /// After each step, and the order of the speakers during it.
+  case always
+  /// In the call, after steps at whose end one native person has been the only one with an open microphone for 5 s. Of several that speak at once,
+  /// each vendor marks another one, by its own measure.
+  case whenOneSpeaks
 }

@@ -27,6 +27,8 @@ struct StoryComparison {
     }
     for (old, new) in zip(old.steps, new.steps) {
       compareSettled(old.settled, new.settled, at: old.name)
+      // Other facts have other texts.
+      if old.settled == new.settled { compareSettled(old.texts, new.texts, at: old.name) }
       compareSettled(old.outside, new.outside, at: old.name)
       compareSequences(old, new)
       compareTimes(old, new)
