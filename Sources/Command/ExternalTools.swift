@@ -49,6 +49,16 @@ struct Port: ParsableCommand {
 /// The programs of the package in `Tools`, which replace this process.
 enum ExternalTools {
   private static let name = "koine-tools"
+  private static let commands = ["check", "linux", "port"]
+
+  /// `koine help port layer` is answered by the program that has the command, if it is built.
+  static func replaceProcessForHelp(_ arguments: some Collection<String>) {
+    guard arguments.first == "help", let command = arguments.dropFirst().first, commands.contains(command),
+      let program = path()
+    else { return }
+    var words = ([name] + arguments).map { strdup($0) } + [nil]
+    execv(program, &words)
+  }
 
   /// - Parameter arguments: with the subcommand as the first.
   /// - Returns: only if there is no such program, or it cannot be started: the exit code.

@@ -11,4 +11,9 @@ struct KoineCommand: AsyncParsableCommand {
       Token.self, Map.self,
       Check.self, Linux.self, Port.self,
     ])
+
+  static func main() async {
+    ExternalTools.replaceProcessForHelp(CommandLine.arguments.dropFirst())
+    await main(nil)
+  }
 }

@@ -43,5 +43,7 @@ import Testing
     try "#!/bin/sh\necho \"$@\"\nexit 3\n".write(toFile: folder.file("koine-tools"), atomically: true, encoding: .utf8)
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file("koine-tools"))
     #expect(try await lines("check app --json --help --to stage") == ["check app --json --help --to stage", "code 3"])
+    #expect(try await lines("help port layer") == ["help port layer", "code 3"])
+    #expect(try await lines("help map").last == "code 0")
   }
 }

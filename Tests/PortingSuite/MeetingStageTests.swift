@@ -68,6 +68,24 @@ import Testing
     #expect(log.lines.suffix(2) == ["microphone of Bea removed", "Bea left"])
   }
 
+  @Test(.room(as: "Ana", media: .stamps)) func videoOfOneParticipantIsLeftOut() async throws {
+    let (room, log) = (TestRoom.current, Log())
+    let (bea, cleo) = (try await room.join("Bea"), try await room.join("Cleo"))
+    let stage = try await joined(room, log)
+    try await room.require("both are reported") { log.has("Bea joined") && log.has("Cleo joined") }
+    let people = stage.participants
+    for person in people { stage.receive(Set(MeetingStream.Kind.allCases), of: person) }
+    try await room.require("both videos have tiles") { stage.call.tiles.count == 2 }
+    let quiet = try #require(people.first { $0.name == "Bea" })
+    stage.receive([.microphone], of: quiet)
+    try await room.require("Bea's video is not received") { Set(stage.call.tiles.keys) == [cleo.id] }
+    #expect(quiet.attributes == ["name": "Bea", "username": "Bea"])
+    stage.receive(Set(MeetingStream.Kind.allCases), of: quiet)
+    try await room.require("Bea's video is back") { stage.call.tiles.count == 2 }
+    #expect(bea.isInRoom)
+    stage.leave()
+  }
+
   @Test(.room(as: "Ana", media: .stamps)) func firstStreamOfEachKindIsSentAndAMuteIsTheStreams() async throws {
     let (room, log) = (TestRoom.current, Log())
     let bea = try await room.join("Bea")

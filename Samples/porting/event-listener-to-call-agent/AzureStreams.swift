@@ -74,8 +74,8 @@ final class AzurePerson: Equatable, @unchecked Sendable {  // used on the main q
   var streams: [String: AzureStream] = [:]
   private let localName: String
   private weak var call: AzureCall?
-  /// The SDK has a participant's name only.
-  var attributes: [String: String] { [:] }
+  /// The SDK has a participant's name only: it is there under the keys of the stage vendor's samples.
+  var attributes: [String: String] { ["name": name, "username": name] }
   var isLocal: Bool { remote == nil }
   var name: String { remote.map { $0.displayName.isEmpty ? id : $0.displayName } ?? localName }
 

@@ -8,7 +8,10 @@ final class MeetingCall: @unchecked Sendable {  // used on the main queue only, 
   let session: DefaultMeetingSession, localParticipant: MeetingPerson, observerId = UUID().uuidString
   var handler: ((MeetingReport, MeetingCall) -> Void)?
   var participants: [String: MeetingPerson] = [:]
-  var views: [String: any VideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
+  var views: [String: any VideoRenderView] = [:], tiles: [String: Int] = [:]
+  var sources: [String: RemoteVideoSource] = [:]
+  /// What the app wants to receive, by participants; all of those that are not there. Once it has chosen, the rest is not received.
+  var received: [String: Set<MeetingStream.Kind>] = [:], hasChosen = false
   var wanted: Set<MeetingStream.Kind>, presenters: [String] = []
   var messages: [MeetingMessage] = [], topics: Set<String> = [], known: Set<String> = []
   var screen: (any VideoSource)?, isShareStarting = false, hasEntered = false

@@ -32,8 +32,8 @@ extension MeetingCall: RealtimeObserver, ActiveSpeakerObserver {
       let person = MeetingPerson(id: id, name: one.externalUserId, isLocal: false)
       (participants[id], _) = (person, report(.personJoined(person)))
       set(.microphone, of: id, isSent: true)  // an attendee without a mute callback is not muted
-      if sources.contains(id) { set(.camera, of: id, isSent: true) }
-      if sources.contains(id + "#content") { set(.screen, of: id, isSent: true) }
+      if sources[id] != nil { set(.camera, of: id, isSent: true) }
+      if sources[id + "#content"] != nil { set(.screen, of: id, isSent: true) }
     }
   }
   func attendeesDidLeave(attendeeInfo: [AttendeeInfo]) {

@@ -21,8 +21,8 @@ struct MeetingMessage: Sendable { let id, topic, senderID, senderName, text: Str
 final class MeetingPerson: Equatable, @unchecked Sendable {  // used on the main queue only
   let id, name: String, isLocal: Bool
   var streams: [String: MeetingStream] = [:]
-  /// A meeting has an attendee's name only.
-  var attributes: [String: String] { [:] }
+  /// A meeting has an attendee's name only: it is there under the keys of the stage vendor's samples.
+  var attributes: [String: String] { ["name": name, "username": name] }
   init(id: String, name: String, isLocal: Bool) { (self.id, self.name, self.isLocal) = (id, name, isLocal) }
   static func == (one: MeetingPerson, other: MeetingPerson) -> Bool { one === other }
 }
@@ -64,11 +64,21 @@ extension MeetingCall {
     if let tile = tiles[stream] { media.bindVideoView(videoView: view, tileId: tile) }
   }
   func update(_ sources: [RemoteVideoSource], areSent: Bool) {
-    for id in sources.map(\.attendeeId) {
-      if areSent { self.sources.insert(id) } else { self.sources.remove(id) }
-      let modality = DefaultModality(id: id)
+    for source in sources {
+      self.sources[source.attendeeId] = areSent ? source : nil
+      let modality = DefaultModality(id: source.attendeeId)
       set(modality.isOfType(type: .content) ? .screen : .camera, of: modality.base, isSent: areSent)
     }
+    if areSent { select() }
+  }
+  /// A meeting receives all videos until an app chooses some.
+  func select() {
+    let isWanted = { (id: String) in self.received[DefaultModality(id: id).base]?.contains(.camera) ?? true }
+    let (chosen, left) = (sources.filter { isWanted($0.key) }.values, sources.filter { !isWanted($0.key) }.values)
+    guard hasChosen || !left.isEmpty else { return }
+    hasChosen = true
+    let added = chosen.map { ($0, VideoSubscriptionConfiguration()) }
+    media.updateVideoSourceSubscriptions(addedOrUpdated: Dictionary(uniqueKeysWithValues: added), removed: Array(left))
   }
   func set(_ kind: MeetingStream.Kind, of id: String, isSent: Bool) {
     guard let person = id == localParticipant.id ? localParticipant : participants[id] else { return }

@@ -37,8 +37,8 @@ final class BackStageCall: NSObject, @unchecked Sendable {  // used on the main 
     let id = participantID.isEmpty ? UUID().uuidString : participantID, devices = discovery.all
     (token, localParticipant) = (credential ?? "", BackStagePerson(id: id, name: name, isLocal: true))
     wanted = Set((isMicrophoneOn ? [BackStageStream.Kind.microphone] : []) + (isCameraOn ? [.camera] : []))
-    cameras = devices.lazy.compactMap { $0.kind == .camera ? $0 : nil }.first
-    microphones = devices.lazy.compactMap { $0.kind == .microphone ? $0 : nil }.first
+    cameras = devices.lazy.compactMap { ($0.kind == .camera ? $0 : nil) }.first
+    microphones = devices.lazy.compactMap { ($0.kind == .microphone ? $0 : nil) }.first
     super.init()
     // koine port: the event listener has no StageDevice.errorDelegate; `handle` gets the errors of the stage and of devices
     // cameras?.errorDelegate = self

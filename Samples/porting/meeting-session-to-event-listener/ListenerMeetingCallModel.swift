@@ -197,7 +197,8 @@ extension ListenerMeetingCallModel {
 
   func pathBecamePoor() { hasPoorConnection = true }
   func pathRecovered() { hasPoorConnection = false }
-  func videoConnecting() {}
+  // koine port: nothing has to call it: it does nothing
+  // func videoSessionDidStartConnecting() {}
 
   func videoJoined(sessionStatus: ListenerMeeting.End) {
     if sessionStatus != .left { notice = ListenerMeetingMeetingText.end(sessionStatus) }
@@ -207,8 +208,10 @@ extension ListenerMeetingCallModel {
     if sessionStatus != .left { notice = ListenerMeetingMeetingText.end(sessionStatus) }
   }
 
-  func sourcesAvailable(sources: [ListenerMeeting.Source]) {}
-  func sourcesUnavailable(sources: [ListenerMeeting.Source]) {}
+  // koine port: nothing has to call it: it does nothing
+  // func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {}
+  // koine port: nothing has to call it: it does nothing
+  // func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) {}
 
   func cameraAllowed(available: Bool) {
     notice = available ? nil : ListenerMeetingMeetingText.end(.cameraRefused)
@@ -754,7 +757,6 @@ extension ListenerMeetingCallModel {
     switch event {
     case .connecting where observed.contains(.call):
       connecting(reconnecting: false)
-      videoConnecting()
     case .joined(let isAgain) where observed.contains(.call):
       joined(reconnecting: isAgain)
       videoJoined(sessionStatus: .left)
@@ -762,18 +764,13 @@ extension ListenerMeetingCallModel {
     case .interrupted where observed.contains(.call):
       interrupted()
       connecting(reconnecting: true)
-      videoConnecting()
     case .ended(let end) where observed.contains(.call):
       left(sessionStatus: end)
-      if end == .left || end == .lost { videoLeft(sessionStatus: end) }
+      if end == .left || end == .lost, observed.contains(.call) { videoLeft(sessionStatus: end) }
     case .pathChanged(true) where observed.contains(.call):
       pathBecamePoor()
     case .pathChanged(false) where observed.contains(.call):
       pathRecovered()
-    case .sourceAdded(let source) where observed.contains(.call):
-      sourcesAvailable(sources: [source])
-    case .sourceRemoved(let source) where observed.contains(.call):
-      sourcesUnavailable(sources: [source])
     case .attendeeJoined(let attendee) where observed.contains(.attendees):
       participantJoined(attendeeInfo: [attendee])
     case .attendeeLeft(let attendee) where observed.contains(.attendees):

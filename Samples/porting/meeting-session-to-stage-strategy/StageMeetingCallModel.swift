@@ -198,7 +198,8 @@ extension StageMeetingCallModel {
 
   func pathBecamePoor() { hasPoorConnection = true }
   func pathRecovered() { hasPoorConnection = false }
-  func videoConnecting() {}
+  // koine port: nothing has to call it: it does nothing
+  // func videoSessionDidStartConnecting() {}
 
   func videoJoined(sessionStatus: StageMeeting.End) {
     if sessionStatus != .left { notice = StageMeetingMeetingText.end(sessionStatus) }
@@ -208,8 +209,10 @@ extension StageMeetingCallModel {
     if sessionStatus != .left { notice = StageMeetingMeetingText.end(sessionStatus) }
   }
 
-  func sourcesAvailable(sources: [StageMeeting.Source]) {}
-  func sourcesUnavailable(sources: [StageMeeting.Source]) {}
+  // koine port: nothing has to call it: it does nothing
+  // func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {}
+  // koine port: nothing has to call it: it does nothing
+  // func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) {}
 
   func cameraAllowed(available: Bool) {
     notice = available ? nil : StageMeetingMeetingText.end(.cameraRefused)
@@ -756,7 +759,6 @@ extension StageMeetingCallModel {
     switch event {
     case .connecting where observed.contains(.call):
       connecting(reconnecting: false)
-      videoConnecting()
     case .joined(let isAgain) where observed.contains(.call):
       joined(reconnecting: isAgain)
       videoJoined(sessionStatus: .left)
@@ -764,18 +766,13 @@ extension StageMeetingCallModel {
     case .interrupted where observed.contains(.call):
       interrupted()
       connecting(reconnecting: true)
-      videoConnecting()
     case .ended(let end) where observed.contains(.call):
       left(sessionStatus: end)
-      if end == .left || end == .lost { videoLeft(sessionStatus: end) }
+      if end == .left || end == .lost, observed.contains(.call) { videoLeft(sessionStatus: end) }
     case .pathChanged(true) where observed.contains(.call):
       pathBecamePoor()
     case .pathChanged(false) where observed.contains(.call):
       pathRecovered()
-    case .sourceAdded(let source) where observed.contains(.call):
-      sourcesAvailable(sources: [source])
-    case .sourceRemoved(let source) where observed.contains(.call):
-      sourcesUnavailable(sources: [source])
     case .attendeeJoined(let attendee) where observed.contains(.attendees):
       participantJoined(attendeeInfo: [attendee])
     case .attendeeLeft(let attendee) where observed.contains(.attendees):

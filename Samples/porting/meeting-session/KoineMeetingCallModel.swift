@@ -199,7 +199,8 @@ extension KoineMeetingCallModel {
 
   func pathBecamePoor() { hasPoorConnection = true }
   func pathRecovered() { hasPoorConnection = false }
-  func videoConnecting() {}
+  // koine port: nothing has to call it: it does nothing
+  // func videoSessionDidStartConnecting() {}
 
   func videoJoined(sessionStatus: EndReason) {
     if sessionStatus != .left { notice = KoineMeetingMeetingText.end(sessionStatus) }
@@ -209,8 +210,10 @@ extension KoineMeetingCallModel {
     if sessionStatus != .left { notice = KoineMeetingMeetingText.end(sessionStatus) }
   }
 
-  func sourcesAvailable(sources: [RoomSource]) {}
-  func sourcesUnavailable(sources: [RoomSource]) {}
+  // koine port: nothing has to call it: it does nothing
+  // func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {}
+  // koine port: nothing has to call it: it does nothing
+  // func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) {}
 
   func cameraAllowed(available: Bool) {
     notice = available ? nil : KoineMeetingMeetingText.end(.refused(Failure(.camera, "")))
@@ -757,7 +760,6 @@ extension KoineMeetingCallModel {
     switch event {
     case .stateChanged(.connecting) where observed.contains(.call):
       connecting(reconnecting: false)
-      videoConnecting()
     case .stateChanged(.connected) where observed.contains(.call):
       joined(reconnecting: meeting.hasEntered)
       videoJoined(sessionStatus: .left)
@@ -765,10 +767,9 @@ extension KoineMeetingCallModel {
     case .stateChanged(.reconnecting) where observed.contains(.call):
       interrupted()
       connecting(reconnecting: true)
-      videoConnecting()
     case .stateChanged(.ended(let reason)) where observed.contains(.call):
       left(sessionStatus: reason)
-      if reason == .left || reason == .lost { videoLeft(sessionStatus: reason) }
+      if reason == .left || reason == .lost, observed.contains(.call) { videoLeft(sessionStatus: reason) }
     case .qualityChanged(let levels) where observed.contains(.call):
       guard let level = levels[meeting.localParticipant.id], (level != .high) != isPathPoor else { break }
       isPathPoor.toggle()
@@ -780,12 +781,6 @@ extension KoineMeetingCallModel {
       messageReceived(dataMessage: message)
     case .publishFailed(let track, let failure) where track.kind == .camera && failure.code == .forbidden && observed.contains(.call):
       cameraAllowed(available: false)
-    case .streamAdded(let track, let owner) where !track.isMuted && track.kind.isVideo && !owner.isLocal && observed.contains(.call),
-      .streamMuted(let track, let owner) where !track.isMuted && track.kind.isVideo && !owner.isLocal && observed.contains(.call):
-      sourcesAvailable(sources: [meeting.source(track)])
-    case .streamRemoved(let track, let owner) where !track.isMuted && track.kind.isVideo && !owner.isLocal && observed.contains(.call),
-      .streamMuted(let track, let owner) where track.isMuted && track.kind.isVideo && !owner.isLocal && observed.contains(.call):
-      sourcesUnavailable(sources: [RoomSource(track)])
     case .streamPublished(let track) where track.kind == .screen:
       sharedTrack = track.id
       if observed.contains(.share) { shareStarted() }

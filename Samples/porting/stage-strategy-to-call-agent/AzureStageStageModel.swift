@@ -252,11 +252,11 @@ final class AzureStageLocalDevices {
     // IVSStageAudioManager.sharedInstance().setPreset(.videoChat)
     let devices = AzureStage.Device.all
 
-    camera = devices.compactMap { $0.kind == .camera ? $0 : nil }.first
+    camera = devices.compactMap { ($0.kind == .camera ? $0 : nil) }.first
     if let front = camera?.sources.first(where: { $0.facing == .front }) {
       camera?.choose(front)
     }
-    microphone = devices.compactMap { $0.kind == .microphone ? $0 : nil }.first
+    microphone = devices.compactMap { ($0.kind == .microphone ? $0 : nil) }.first
     // koine port: the call agent has no IVSMicrophone.isEchoCancellationEnabled; echo is cancelled without it
     // microphone?.isEchoCancellationEnabled = true
 

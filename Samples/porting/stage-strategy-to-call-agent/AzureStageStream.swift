@@ -30,6 +30,7 @@ extension AzureStage {
     init(device: Device, configuration: Video = Video()) {
       (kind, self.device, options) = (device.kind, device, configuration)
     }
+    convenience init(device: Device, config: Video) { self.init(device: device, configuration: config) }
     init(device: Feed, config: Video = Video()) { (kind, feed, options) = (.camera, device, config) }
 
     static func == (one: Stream, other: Stream) -> Bool { one === other }

@@ -43,8 +43,8 @@ extension ListenerCall {
 }
 
 extension VideoSDKRTC.Participant {
-  /// A participant has an id and a name, and nothing else of the app's.
-  var attributes: [String: String] { [:] }
+  /// A participant has an id and a name only: the name is there under the keys of the stage vendor's samples.
+  var attributes: [String: String] { ["name": displayName, "username": displayName] }
 }
 
 extension ListenerStage.Video {

@@ -253,11 +253,11 @@ final class ListenerStageLocalDevices {
     // IVSStageAudioManager.sharedInstance().setPreset(.videoChat)
     let devices = ListenerStage.Device.all
 
-    camera = devices.compactMap { $0.kind == .camera ? $0 : nil }.first
+    camera = devices.compactMap { ($0.kind == .camera ? $0 : nil) }.first
     if let front = camera?.sources.first(where: { $0.position == .front }) {
       camera?.choose(front)
     }
-    microphone = devices.compactMap { $0.kind == .microphone ? $0 : nil }.first
+    microphone = devices.compactMap { ($0.kind == .microphone ? $0 : nil) }.first
     // koine port: the event listener has no IVSMicrophone.isEchoCancellationEnabled; echo is cancelled without it
     // microphone?.isEchoCancellationEnabled = true
 

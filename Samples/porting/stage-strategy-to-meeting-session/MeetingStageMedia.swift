@@ -9,8 +9,13 @@ extension MeetingCall {
   }
   /// Receives these kinds of streams, by participants. Sound comes mixed.
   func receive(_ wanted: [String: Set<MeetingStream.Kind>]) {
-    let receivesVideo = wanted.values.contains { $0.contains(.camera) }
-    if receivesVideo { media.startRemoteVideo() } else { media.stopRemoteVideo() }
+    received = wanted
+    if wanted.values.contains(where: { $0.contains(.camera) }) {
+      media.startRemoteVideo()
+      select()
+    } else {
+      media.stopRemoteVideo()
+    }
   }
   /// - Returns: whether the user has allowed the device.
   func send(

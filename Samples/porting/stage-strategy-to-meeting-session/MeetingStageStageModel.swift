@@ -252,11 +252,11 @@ final class MeetingStageLocalDevices {
     // IVSStageAudioManager.sharedInstance().setPreset(.videoChat)
     let devices = MeetingStage.Device.all
 
-    camera = devices.compactMap { $0.kind == .camera ? $0 : nil }.first
+    camera = devices.compactMap { ($0.kind == .camera ? $0 : nil) }.first
     if let front = camera?.sources.first(where: { $0.type == .videoFrontCamera }) {
       camera?.choose(front)
     }
-    microphone = devices.compactMap { $0.kind == .microphone ? $0 : nil }.first
+    microphone = devices.compactMap { ($0.kind == .microphone ? $0 : nil) }.first
     // koine port: the meeting session has no IVSMicrophone.isEchoCancellationEnabled; echo is cancelled without it
     // microphone?.isEchoCancellationEnabled = true
 

@@ -22,6 +22,9 @@ import UIKit
     let kind = device.kind == .camera ? Track.Kind.camera : .microphone
     self.init(Track(id: Track.ID(participant: "", track: device.id), kind: kind), in: nil, options: configuration)
   }
+  convenience init(device: Machine.Device, config: VideoPublishOptions) {
+    self.init(device: device, configuration: config)
+  }
   convenience init(device: VideoFeed, config: VideoPublishOptions = .init()) {
     let track = Track(id: Track.ID(participant: "", track: UUID().uuidString), kind: .camera)
     self.init(track, in: nil, options: config, feed: device)
@@ -64,10 +67,7 @@ import UIKit
     }
     return try session.publish(camera: source, options: options)
   }
-  func unpublish() {
-    local?.unpublish()
-    local = nil
-  }
+  func unpublish() { local.take()?.unpublish() }
 }
 
 extension Machine.Device {

@@ -138,7 +138,14 @@ struct LayerCommand: ParsableCommand {
       ? outcome.succeeded ? "The changed files compile." : "The changed files do not compile:"
       : outcome.succeeded ? "The new file compiles beside the app." : "The new file does not compile:"
     let asked = answered.map { _ in layer.plan.unansweredText } ?? []
-    let report = ([layer.report] + asked + ["", result] + outcome.errors).joined(separator: "\n")
+    // The compiler names the first module that it misses in each file.
+    let isWithoutModule = outcome.errors.contains { $0.contains("no such module") }
+    let imports =
+      isWithoutModule
+      ? [
+        "The new files import \(layer.imports.joined(separator: ", ")): add the products to the app's target, and build it."
+      ] : []
+    let report = ([layer.report] + asked + ["", result] + outcome.errors + imports).joined(separator: "\n")
     if inPlace {
       let paths = layer.changedFiles.map(\.path).joined(separator: ", ")
       print(report + (outcome.succeeded ? "\nChanged: \(paths)." : "\nNothing is changed."))

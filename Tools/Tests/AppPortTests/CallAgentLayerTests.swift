@@ -306,7 +306,7 @@ import Testing
           for one in args.addedParticipants { names.append(one.displayName); one.delegate = self }
           for one in args.removedParticipants { names.removeAll { $0 == one.identifier.rawId } }
         }
-        func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) {}
+        func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) { names = [] }
       }
       """)
     let source = layer.source

@@ -440,7 +440,7 @@ import Testing
           if sessionStatus.statusCode == .audioServerHungup { print("removed or closed") }
         }
         func attendeesDidJoin(attendeeInfo: [AttendeeInfo]) { names += attendeeInfo.map(\\.externalUserId) }
-        func attendeesDidDrop(attendeeInfo: [AttendeeInfo]) {}
+        func attendeesDidDrop(attendeeInfo: [AttendeeInfo]) { names = [] }
         func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}
         func videoTileDidAdd(tileState: VideoTileState) {}
         func videoTileDidPause(tileState: VideoTileState) {}
@@ -472,6 +472,11 @@ import Testing
       source.contains(
         "case .attendeeDropped(let attendee) where observed.contains(.attendees):\n      participantDropped(attendeeInfo: [attendee])"
       ))
+    #expect(
+      source.contains(
+        "// koine port: nothing has to call it: it does nothing\n  // func videoTileDidAdd(tileState: VideoTileState) {}"
+      ))
+    #expect(!source.contains("case .tileAdded"))
     #expect(layer.warnings == [])
     #expect(layer.helpers.map(\.fileName).last == "ListenerMeetingMedia.swift")
   }

@@ -23,6 +23,15 @@ import Testing
     public protocol IVSDevice: IVSErrorSource { func descriptor() -> IVSDeviceDescriptor }
     public protocol IVSImageDevice: IVSDevice {}
     public protocol IVSAudioDevice: IVSDevice {}
+    public class IVSCamera: IVSImageDevice {
+      public weak var errorDelegate: (any IVSErrorDelegate)?
+      public func descriptor() -> IVSDeviceDescriptor { IVSDeviceDescriptor() }
+    }
+    public class IVSMicrophone: IVSAudioDevice {
+      public weak var errorDelegate: (any IVSErrorDelegate)?
+      public func descriptor() -> IVSDeviceDescriptor { IVSDeviceDescriptor() }
+    }
+    public class IVSDeviceDiscovery { public init() {}; public func listLocalDevices() -> [any IVSDevice] { [] } }
     public class IVSStageStream { public let device: any IVSDevice; public let isMuted = false; init() { fatalError() } }
     public class IVSLocalStageStream: IVSStageStream { public func setMuted(_ muted: Bool) {} }
     public class IVSLocalStageStreamVideoConfiguration {
@@ -363,5 +372,68 @@ import Testing
     let layer = try layer(Self.head + " }")
     #expect(layer.helpers.map(\.fileName) == ["RoomStage.swift", "RoomStream.swift"])
     for helper in layer.helpers { #expect(helper.source.split(separator: "\n").count <= 120) }
+  }
+
+  private static let devices = """
+      func sort(_ streams: [IVSStageStream]) {
+        for device in IVSDeviceDiscovery().listLocalDevices() {
+          switch device {
+          case let camera as IVSCamera where isOn: print(camera)
+          case is IVSMicrophone: print("microphone")
+          default: break
+          }
+        }
+        for case let image as IVSImageDevice in streams.map({ $0.device }) { print(image.descriptor().urn) }
+        for case let audio as IVSAudioDevice in streams.map(\\.device) where isOn { print(audio.descriptor().urn) }
+      }
+    """
+
+  @Test func patternsWithACastBecomeConditionsOnTheKind() throws {
+    for target in [Style.koine, .meetingSession] {
+      let layer = try layer("\(Self.head)\n\(Self.devices)\n}\n", to: target)
+      let source = layer.source
+      #expect(source.contains("      case let camera where camera.kind == .camera && (isOn): print(camera)\n"))
+      #expect(source.contains("      case _ where device.kind == .microphone: print(\"microphone\")\n"))
+      #expect(source.contains("    for image in streams.map({ $0 }) where image.kind.isVideo { print(image."))
+      #expect(
+        source.contains("    for audio in streams.map(\\.self) where audio.kind.isAudio && (isOn) { print(audio."))
+      #expect(layer.warnings == [])
+    }
+  }
+
+  @Test func sourceOfAnErrorIsTheKindOfItsStreamAndNilForTheStage() throws {
+    let layer = try layer(
+      """
+      \(Self.head); var notes: [String] = []; func listen() { stage?.errorDelegate = self } }
+      extension Model: IVSErrorDelegate {
+        func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+          if source is IVSStage { notes.append("stage") }
+          switch source {
+          case is IVSCamera: notes.append("camera")
+          default: notes.append(source is IVSMicrophone ? "microphone" : "stage")
+          }
+        }
+      }
+      """)
+    #expect(layer.source.contains("if source == nil { notes.append(\"stage\") }"))
+    #expect(layer.source.contains("    case .camera: notes.append(\"camera\")\n"))
+    #expect(layer.source.contains("notes.append(source == .microphone ? \"microphone\" : \"stage\")"))
+    #expect(layer.warnings == [])
+  }
+
+  @Test func castsInOtherPatternsStayUnderAWarning() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func show(_ device: any IVSDevice) { if case let camera as IVSCamera = device { print(camera.descriptor().urn) } }
+      }
+      extension Model: IVSErrorDelegate {
+        func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+          if let camera = source as? IVSCamera { print(camera.descriptor().urn) }
+        }
+      }
+      """)
+    #expect(layer.warnings.contains { $0.contains("IVSCamera in a pattern that is no case of a switch and no loop") })
+    #expect(layer.warnings.contains { $0.contains("IVSCamera of an error's source") })
   }
 }

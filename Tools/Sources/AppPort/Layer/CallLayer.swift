@@ -116,7 +116,8 @@ public struct CallLayer: Sendable {
       context, outcomes, meanings: meanings, answers: answers, prefix: prefix, newName: typeName, to: target,
       files: [(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) })
     report = Self.report(
-      callClass, layer, typeName, sites.sites.count, counts, warnings, context.foreignText, toSet: context.writer.toSet)
+      callClass, layer, typeName, sites.sites.count, counts, warnings, context.foreignText, toSet: context.writer.toSet,
+      differences: plan.differenceLines)
   }
 
   /// Each round leaves at least one more declaration as a comment; so many rounds end all chains that apps have.
@@ -158,6 +159,14 @@ public struct CallLayer: Sendable {
       }
     }
     return replaced
+  }
+
+  /// The modules that the new files import, in alphabetical order. The app's target needs all of them.
+  public var imports: [String] {
+    let lines = ([source] + helpers.map(\.source)).flatMap { $0.split(separator: "\n") }
+    let names = lines.filter { $0.hasPrefix("import ") || $0.hasPrefix("@testable import ") }
+      .compactMap { $0.split(separator: " ").last.map(String.init) }
+    return Set(names).sorted()
   }
 
   /// The module of the views, as identifiers of its declarations have it.
@@ -205,7 +214,8 @@ public struct CallLayer: Sendable {
 
   private static func report(
     _ callClass: CallClass, _ layer: LayerDeclarations, _ name: String, _ total: Int,
-    _ counts: [(share: String, count: Int)], _ warnings: [String], _ foreign: String?, toSet: [String]
+    _ counts: [(share: String, count: Int)], _ warnings: [String], _ foreign: String?, toSet: [String],
+    differences: [String]
   ) -> String {
     let shares = percentages(counts.map(\.count))
     var lines = [
@@ -218,6 +228,9 @@ public struct CallLayer: Sendable {
       lines.append("To be set before the app makes the call: " + toSet.joined(separator: ", "))
     }
     if let foreign { lines.append(foreign) }
+    if !differences.isEmpty {
+      lines += ["", "Works otherwise (\(differences.count))"] + differences.map { "  " + $0 }
+    }
     if !warnings.isEmpty { lines += ["", "To be written by hand (\(warnings.count))"] + warnings.map { "  " + $0 } }
     return lines.joined(separator: "\n")
   }
@@ -254,7 +267,7 @@ public struct CallLayer: Sendable {
   ) throws(FactsFailure) -> (layer: CallLayer, outcome: CompileCommand.Outcome) {
     var known: [String: any TypeFacts] = [:]
     var refusals: [LayerRefusal] = []
-    var asked: Set<String>?
+    var asked: [PortQuestion]?
     func layer(isInPlace: Bool) throws(FactsFailure) -> CallLayer {
       var layer = try CallLayer(
         of: type, in: app, to: target, isForTests: isForTests, prefix: prefix, isInPlace: isInPlace, answers: answers,
@@ -265,10 +278,9 @@ public struct CallLayer: Sendable {
         known[module] = found
         return found
       }
-      // What the compiler refuses is no question: the plan does not ask it.
-      let questions = asked ?? Set(layer.plan.questions.map(\.id))
-      asked = questions
-      layer.plan.questions.removeAll { !questions.contains($0.id) }
+      // What the compiler refuses is no question: the plan asks what it has asked before.
+      layer.plan.questions = asked ?? layer.plan.questions
+      asked = layer.plan.questions
       return layer
     }
     while true {

@@ -154,10 +154,18 @@ final class LayerContext {
       + "#warning: \(functions.joined(separator: ", ")). Let \(callClass.name) handle them and call the other classes."
   }
 
-  /// Whether a function without statements handles what no fact says.
-  func isIdleHandler(_ node: Syntax, in source: CompiledSource) -> Bool {
-    node.as(MemberBlockItemSyntax.self)?.decl.as(FunctionDeclSyntax.self)?.body?.statements.isEmpty == true
-      && unknownRequirement(node, in: source) != nil
+  /// Why a function without statements that handles what the vendor reports is left out; nil for other declarations.
+  func idleHandler(_ node: Syntax, in source: CompiledSource) -> String? {
+    guard let member = node.as(MemberBlockItemSyntax.self), let function = member.decl.as(FunctionDeclSyntax.self),
+      function.body?.statements.isEmpty == true
+    else { return nil }
+    if unknownRequirement(node, in: source) != nil {
+      return "it handles what \(writer.title) does not report, and does nothing"
+    }
+    let isHandler = source.occurrences(at: function.name).contains {
+      !$0.roles.contains(.reference) && model.handler($0.symbol.usr) != nil
+    }
+    return isHandler && !isRequired(member, in: source) ? "nothing has to call it: it does nothing" : nil
   }
 
   /// How code at a place names the call object: the kept property, in the call class.

@@ -36,10 +36,10 @@ extension LayerRenderer {
       note(unported: node, isLeftOut: true)
       return Self.comment(node, "koine port: \(context.writer.title) does not report it; \(handler)")
     }
-    if context.isIdleHandler(node, in: source) {
+    if let reason = context.idleHandler(node, in: source) {
       markAll(in: node, .dropped)
       note(unported: node, isLeftOut: true)
-      return Self.comment(node, "koine port: it handles what \(context.writer.title) does not report, and does nothing")
+      return Self.comment(node, "koine port: \(reason)")
     }
     if let handler = context.foreignHandler(node, in: source) {
       note(unported: node)

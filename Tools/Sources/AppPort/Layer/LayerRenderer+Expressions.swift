@@ -137,7 +137,7 @@ extension LayerRenderer {
     guard isTest || sign != nil else { return nil }
     let operand = try trimmed(value)
     guard
-      let found = context.reader.reader.text(
+      let found = try context.reader.reader.text(
         ofCast: operand, to: symbol, isTest: isTest, from: self.type(of: value))
     else { return nil }
     mark(named, found.share)

@@ -32,7 +32,10 @@ enum MeetingCallHelper {
       let session: DefaultMeetingSession, localParticipant: MeetingPerson, observerId = UUID().uuidString
       var handler: ((MeetingReport, MeetingCall) -> Void)?
       var participants: [String: MeetingPerson] = [:]
-      var views: [String: any VideoRenderView] = [:], tiles: [String: Int] = [:], sources: Set<String> = []
+      var views: [String: any VideoRenderView] = [:], tiles: [String: Int] = [:]
+      var sources: [String: RemoteVideoSource] = [:]
+      /// What the app wants to receive, by participants; all of those that are not there. Once it has chosen, the rest is not received.
+      var received: [String: Set<MeetingStream.Kind>] = [:], hasChosen = false
       var wanted: Set<MeetingStream.Kind>, presenters: [String] = []
       var messages: [MeetingMessage] = [], topics: Set<String> = [], known: Set<String> = []
       var screen: (any VideoSource)?, isShareStarting = false, hasEntered = false
@@ -163,8 +166,8 @@ enum MeetingCallHelper {
     final class MeetingPerson: Equatable, @unchecked Sendable {  // used on the main queue only
       let id, name: String, isLocal: Bool
       var streams: [String: MeetingStream] = [:]
-      /// A meeting has an attendee's name only.
-      var attributes: [String: String] { [:] }
+      /// A meeting has an attendee's name only: it is there under the keys of the stage vendor's samples.
+      var attributes: [String: String] { ["name": name, "username": name] }
       init(id: String, name: String, isLocal: Bool) { (self.id, self.name, self.isLocal) = (id, name, isLocal) }
       static func == (one: MeetingPerson, other: MeetingPerson) -> Bool { one === other }
     }
@@ -206,11 +209,21 @@ enum MeetingCallHelper {
         if let tile = tiles[stream] { media.bindVideoView(videoView: view, tileId: tile) }
       }
       func update(_ sources: [RemoteVideoSource], areSent: Bool) {
-        for id in sources.map(\.attendeeId) {
-          if areSent { self.sources.insert(id) } else { self.sources.remove(id) }
-          let modality = DefaultModality(id: id)
+        for source in sources {
+          self.sources[source.attendeeId] = areSent ? source : nil
+          let modality = DefaultModality(id: source.attendeeId)
           set(modality.isOfType(type: .content) ? .screen : .camera, of: modality.base, isSent: areSent)
         }
+        if areSent { select() }
+      }
+      /// A meeting receives all videos until an app chooses some.
+      func select() {
+        let isWanted = { (id: String) in self.received[DefaultModality(id: id).base]?.contains(.camera) ?? true }
+        let (chosen, left) = (sources.filter { isWanted($0.key) }.values, sources.filter { !isWanted($0.key) }.values)
+        guard hasChosen || !left.isEmpty else { return }
+        hasChosen = true
+        let added = chosen.map { ($0, VideoSubscriptionConfiguration()) }
+        media.updateVideoSourceSubscriptions(addedOrUpdated: Dictionary(uniqueKeysWithValues: added), removed: Array(left))
       }
       func set(_ kind: MeetingStream.Kind, of id: String, isSent: Bool) {
         guard let person = id == localParticipant.id ? localParticipant : participants[id] else { return }
@@ -283,8 +296,8 @@ enum MeetingCallHelper {
           let person = MeetingPerson(id: id, name: one.externalUserId, isLocal: false)
           (participants[id], _) = (person, report(.personJoined(person)))
           set(.microphone, of: id, isSent: true)  // an attendee without a mute callback is not muted
-          if sources.contains(id) { set(.camera, of: id, isSent: true) }
-          if sources.contains(id + "#content") { set(.screen, of: id, isSent: true) }
+          if sources[id] != nil { set(.camera, of: id, isSent: true) }
+          if sources[id + "#content"] != nil { set(.screen, of: id, isSent: true) }
         }
       }
       func attendeesDidLeave(attendeeInfo: [AttendeeInfo]) {
@@ -379,8 +392,13 @@ enum MeetingCallHelper {
       }
       /// Receives these kinds of streams, by participants. Sound comes mixed.
       func receive(_ wanted: [String: Set<MeetingStream.Kind>]) {
-        let receivesVideo = wanted.values.contains { $0.contains(.camera) }
-        if receivesVideo { media.startRemoteVideo() } else { media.stopRemoteVideo() }
+        received = wanted
+        if wanted.values.contains(where: { $0.contains(.camera) }) {
+          media.startRemoteVideo()
+          select()
+        } else {
+          media.stopRemoteVideo()
+        }
       }
       /// - Returns: whether the user has allowed the device.
       func send(

@@ -61,7 +61,10 @@ struct MeetingDispatch {
         calls(.videoConnecting))
       + when(
         ".stateChanged(.ended(let reason)) \(call)", calls(.left, "reason"),
-        calls(.videoLeft, "reason").map { "if reason == .left || reason == .lost { \($0) }" })
+        // The function above may have ended the observation.
+        calls(.videoLeft, "reason").map {
+          "if reason == .left || reason == .lost, \(observed).contains(.call) { \($0) }"
+        })
       + path(observed)
   }
 

@@ -62,7 +62,9 @@ struct MeetingSourceDispatch {
         text("!isAgain", calls(.cameraAllowed, "true")))
       + when("interrupted", "call", calls(.interrupted), calls(.connecting, "true"), calls(.videoConnecting))
       + when(
-        "ended(let end)", "call", calls(.left, "end"), text("end == .left || end == .lost", calls(.videoLeft, "end")))
+        "ended(let end)", "call", calls(.left, "end"),
+        // The function above may have ended the observation.
+        text("end == .left || end == .lost, \(writer.name(.observed)).contains(.call)", calls(.videoLeft, "end")))
       + when("pathChanged(true)", "call", calls(.pathBecamePoor))
       + when("pathChanged(false)", "call", calls(.pathRecovered))
       + when("sourceAdded(let source)", "call", calls(.sourcesAvailable, "[source]"))

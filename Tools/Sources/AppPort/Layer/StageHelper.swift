@@ -154,6 +154,9 @@ enum StageHelper {
         let kind = device.kind == .camera ? Track.Kind.camera : .microphone
         self.init(Track(id: Track.ID(participant: "", track: device.id), kind: kind), in: nil, options: configuration)
       }
+      convenience init(device: Machine.Device, config: VideoPublishOptions) {
+        self.init(device: device, configuration: config)
+      }
       convenience init(device: VideoFeed, config: VideoPublishOptions = .init()) {
         let track = Track(id: Track.ID(participant: "", track: UUID().uuidString), kind: .camera)
         self.init(track, in: nil, options: config, feed: device)
@@ -196,10 +199,7 @@ enum StageHelper {
         }
         return try session.publish(camera: source, options: options)
       }
-      func unpublish() {
-        local?.unpublish()
-        local = nil
-      }
+      func unpublish() { local.take()?.unpublish() }
     }
 
     extension Machine.Device {

@@ -84,6 +84,20 @@ enum StageReader: StyleReader {
     }
   }
 
+  static func difference(of symbol: String, in target: Style) -> String? {
+    switch (symbol, target) {
+    case (_, .koine), (_, .stageStrategy): nil
+    case ("IVSParticipantInfo.attributes", _):
+      "only the participant's name, under `name` and `username`; nothing else of the token's"
+    case ("IVSStageSubscribeType.none", .meetingSession), ("IVSStageSubscribeType.none", .callAgent):
+      "no video; the sound of all participants comes mixed, so this one is heard"
+    case ("IVSAudioDeviceStats.rms", .eventListener), ("IVSAudioDeviceStats.rms", .callAgent):
+      "−20 dB for the one active speaker, silence for all others"
+    case ("IVSAudioDeviceStats.rms", _): "the five steps of a meeting's volumes, in decibels"
+    default: nil
+    }
+  }
+
   /// What the token permits with a participant is what it permits with all.
   nonisolated(unsafe) private static let capabilities = Structure(.written, inVendors: .inHelper) { use in  // no state
     if use.isOfVendor { return use.writer.code("RoomStage").text + ".capabilities" }
@@ -96,6 +110,7 @@ enum StageReader: StyleReader {
 
   /// Handlers that do nothing with the stage get the session.
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
+    if let text = try StagePatterns.text(of: node, renderer) { return text }
     guard renderer.context.writer is KoineWriter, let type = node.as(IdentifierTypeSyntax.self),
       renderer.symbol(at: type.name) == "IVSStage",
       let parameter = type.parent?.as(FunctionParameterSyntax.self),
@@ -173,12 +188,23 @@ enum StageReader: StyleReader {
 
   static func text(
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
-  ) -> (text: String, share: Share)? {
+  ) throws(Unportable) -> (text: String, share: Share)? {
+    if type?.hasSuffix("IVSErrorSource") == true {
+      // The source of an error is the kind of its stream; of the stage's own, it is nil.
+      let kind = symbol == "IVSStage" ? "nil" : Self.condition(of: symbol)?.split(separator: " ").last.map(String.init)
+      guard isTest, let kind else { throw .unknown("\(symbol) of an error's source") }
+      return ("\(value) == \(kind)", .written)
+    }
+    return condition(of: symbol).map { (cast(value, where: $0, isTest), .written) }
+  }
+
+  /// The condition on a value of the new layer's one type under which it is of the vendor's type; nil if there is none.
+  static func condition(of symbol: String) -> String? {
     switch symbol {
-    case "IVSImageDevice": (cast(value, where: ".kind.isVideo", isTest), .written)
-    case "IVSAudioDevice": (cast(value, where: ".kind.isAudio", isTest), .written)
-    case "IVSCamera", "IVSMicrophone":
-      cast(value, to: symbol == "IVSCamera" ? ".camera" : ".microphone", isTest, type).map { ($0, .written) }
+    case "IVSImageDevice": ".kind.isVideo"
+    case "IVSAudioDevice": ".kind.isAudio"
+    case "IVSCamera": ".kind == .camera"
+    case "IVSMicrophone": ".kind == .microphone"
     default: nil
     }
   }
@@ -188,11 +214,6 @@ enum StageReader: StyleReader {
     // In an optional chain the value has a question mark.
     return value.hasSuffix("?")
       ? "\(value.dropLast()).flatMap({ $0\(condition) ? $0 : nil })" : "(\(value)\(condition) ? \(value) : nil)"
-  }
-
-  private static func cast(_ value: String, to kind: String, _ isTest: Bool, _ type: String?) -> String? {
-    if type?.hasSuffix("IVSErrorSource") == true { return isTest ? "\(value) == \(kind)" : nil }
-    return isTest ? "\(value).kind == \(kind)" : "\(value).kind == \(kind) ? \(value) : nil"
   }
 
   // MARK: Facts

@@ -39,7 +39,7 @@ protocol StyleReader: Sendable {
   ///   - type: the value's type with its module.
   static func text(
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
-  ) -> (text: String, share: Share)?
+  ) throws(Unportable) -> (text: String, share: Share)?
   /// What objects report to a delegate of their own, which any class can be. All else reaches the call class only.
   static var factsOfObjects: Set<Fact> { get }
   /// The vendor's functions whose counterparts throw nothing.
@@ -48,6 +48,8 @@ protocol StyleReader: Sendable {
   static func vendorWord(_ word: String) -> String
   /// The word of the common layer that a symbol is there for: where the target has nothing for it, the symbol is lost.
   static func neededWord(of symbol: String) -> String?
+  /// What a symbol that is ported does otherwise in another style; nil: the same, or nothing that the new file could say better.
+  static func difference(of symbol: String, in target: Style) -> String?
   /// The functions that get the session's events; nil: `KoineWriter` writes them for the style.
   static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String?
 }
@@ -67,11 +69,12 @@ extension StyleReader {
   ) throws(Unportable) -> (text: String, share: Share)? { nil }
   static func text(
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
-  ) -> (text: String, share: Share)? { nil }
+  ) throws(Unportable) -> (text: String, share: Share)? { nil }
   static var factsOfObjects: Set<Fact> { [] }
   static var nonthrowing: Set<String> { [] }
   static func vendorWord(_ word: String) -> String { word }
   static func neededWord(of symbol: String) -> String? { nil }
+  static func difference(of symbol: String, in target: Style) -> String? { nil }
   static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String? { nil }
 }
 

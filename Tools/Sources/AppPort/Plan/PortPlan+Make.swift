@@ -46,6 +46,13 @@ extension PortPlan {
         ?? (answers.fate(of: symbol) == nil ? "it does nothing there" : "left out, as answered")
     }
     noWord = missing([.dropped], reason) + callbacks
+    // What stays a comment does nothing else.
+    let ported = outcomes.filter { $0.share == .written || $0.share == .inHelper }.map(\.site)
+    differences = Dictionary(grouping: ported, by: \.symbol).compactMap { symbol, sites in
+      context.reader.reader.difference(of: symbol, in: target).map {
+        Missing(symbol: symbol, instead: $0, places: sites.map(\.location).sorted())
+      }
+    }.sorted { $0.symbol < $1.symbol }
     let warned = missing([.warned]) { _ in "" }
     // A callback without parameters has no call sites.
     byHand =

@@ -11,6 +11,12 @@ extension PortPlan {
           ["symbol", "what to do instead", "where"],
           noWord.map { [code($0.symbol), escape($0.instead), places($0.places)] })),
       section(
+        "What works otherwise in the \(target)",
+        note: "These are ported, and the new layer compiles; check what the app needs of them.",
+        table(
+          ["symbol", "there", "where"],
+          differences.map { [code($0.symbol), escape($0.instead), places($0.places)] })),
+      section(
         "What is to be written by hand", note: byHandNote,
         table(["symbol", "where"], byHand.map { [code($0.symbol), places($0.places)] })),
       section(

@@ -28,6 +28,8 @@ public struct PortPlan: Sendable {
   public let mechanical: [Mechanical]
   public internal(set) var questions: [PortQuestion]
   public let noWord, byHand: [Missing]
+  /// Symbols that are ported, and do something else in the target.
+  public let differences: [Missing]
   /// What to do with callbacks of other classes than the call class; nil if there are none.
   public let foreignText: String?
   /// The new files, with their lines.
@@ -76,11 +78,14 @@ public struct PortPlan: Sendable {
       })
     part("Questions", questions.map(text))
     part("No word in \(target)", noWord.map { "\($0.symbol): \($0.instead); \(Seam.places($0.places))" })
+    part("Works otherwise", differenceLines)
     part("To be written by hand", byHand.map { "\($0.symbol); \(Seam.places($0.places))" })
     if let foreignText { lines.append(foreignText) }
     part("Answers to questions that the app does not have any more", unusedAnswers)
     return lines.joined(separator: "\n")
   }
+
+  var differenceLines: [String] { differences.map { "\($0.symbol): \($0.instead); \(Seam.places($0.places))" } }
 
   /// Questions without an answer of the team's, and answers without a question, as lines; empty if there are none.
   public var unansweredText: [String] {
