@@ -410,13 +410,17 @@ import Testing
           if source is IVSStage { notes.append("stage") }
           switch source {
           case is IVSCamera: notes.append("camera")
+          case is IVSStage: notes.append("stage")
+          case is IVSAudioDevice: notes.append(source is any IVSDevice ? "device" : "")
           default: notes.append(source is IVSMicrophone ? "microphone" : "stage")
           }
         }
       }
       """)
     #expect(layer.source.contains("if source == nil { notes.append(\"stage\") }"))
-    #expect(layer.source.contains("    case .camera: notes.append(\"camera\")\n"))
+    #expect(
+      layer.source.contains("    case .camera: notes.append(\"camera\")\n    case nil: notes.append(\"stage\")\n"))
+    #expect(layer.source.contains("    case .microphone: notes.append(source != nil ? \"device\" : \"\")\n"))
     #expect(layer.source.contains("notes.append(source == .microphone ? \"microphone\" : \"stage\")"))
     #expect(layer.warnings == [])
   }

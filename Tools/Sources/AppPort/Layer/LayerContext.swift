@@ -162,8 +162,10 @@ final class LayerContext {
     if unknownRequirement(node, in: source) != nil {
       return "it handles what \(writer.title) does not report, and does nothing"
     }
+    // What objects report to a delegate of their own has a handler that knows the callback.
     let isHandler = source.occurrences(at: function.name).contains {
-      !$0.roles.contains(.reference) && model.handler($0.symbol.usr) != nil
+      !$0.roles.contains(.reference)
+        && model.handler($0.symbol.usr).map { !reader.reader.factsOfObjects.contains($0.fact) } ?? false
     }
     return isHandler && !isRequired(member, in: source) ? "nothing has to call it: it does nothing" : nil
   }

@@ -21,8 +21,8 @@ enum StagePatterns {
     let name: String?
     let type: TokenSyntax
     let symbol: String
-    /// What follows the value's name: `.kind == .camera`.
-    let condition: String
+    /// What follows the value's name: `.kind == .camera`. Nil for the stage, which is the source of errors.
+    let condition: String?
 
     init?(_ pattern: PatternSyntax, _ renderer: LayerRenderer) {
       if let test = pattern.as(IsTypePatternSyntax.self) {
@@ -36,10 +36,9 @@ enum StagePatterns {
         else { return nil }
         (self.name, self.type) = (name.trimmedDescription, type)
       }
-      guard let symbol = renderer.symbol(at: type), let condition = StageReader.condition(of: symbol) else {
-        return nil
-      }
-      (self.symbol, self.condition) = (symbol, condition)
+      guard let symbol = renderer.symbol(at: type) else { return nil }
+      (self.symbol, condition) = (symbol, StageReader.condition(of: symbol))
+      if condition == nil, StageReader.kind(ofSource: symbol) == nil { return nil }
     }
   }
 
@@ -49,11 +48,11 @@ enum StagePatterns {
       .subject
     let isSource = subject.flatMap(renderer.type)?.hasSuffix("IVSErrorSource") == true
     if isSource, cast.name != nil { throw .unknown("\(cast.symbol) of an error's source") }
+    guard isSource || cast.condition != nil else { return nil }
     let comma =
       item.trailingComma?.description ?? (item.whereClause?.trailingTrivia ?? item.pattern.trailingTrivia).description
     renderer.mark(cast.type, .written)
-    if isSource, let kind = cast.condition.split(separator: " ").last {
-      // The source of an error is the kind of its stream.
+    if isSource, let kind = StageReader.kind(ofSource: cast.symbol) {
       let rest: String = if let clause = item.whereClause { try renderer.trimmed(clause) } else { "" }
       return item.leadingTrivia.description + kind + (rest.isEmpty ? "" : " " + rest) + comma
     }
@@ -64,16 +63,16 @@ enum StagePatterns {
       guard let subject, isName(subject) else { throw .unknown("is \(cast.symbol) of a value without a name") }
       value = try renderer.trimmed(subject)
     }
-    let condition = try condition(value + cast.condition, and: item.whereClause, renderer)
+    let condition = try condition(value + (cast.condition ?? ""), and: item.whereClause, renderer)
     return item.leadingTrivia.description + (cast.name.map { "let " + $0 } ?? "_") + " where \(condition)" + comma
   }
 
   private static func text(of loop: ForStmtSyntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
-    guard let keyword = loop.caseKeyword, let cast = Cast(loop.pattern, renderer), let name = cast.name else {
-      return nil
-    }
+    guard let keyword = loop.caseKeyword, let cast = Cast(loop.pattern, renderer), let name = cast.name,
+      let test = cast.condition
+    else { return nil }
     renderer.mark(cast.type, .written)
-    let condition = try condition(name + cast.condition, and: loop.whereClause, renderer)
+    let condition = try condition(name + test, and: loop.whereClause, renderer)
     return loop.forKeyword.description + keyword.leadingTrivia.description + name + " " + loop.inKeyword.description
       + (try renderer.trimmed(loop.sequence)) + " where \(condition) " + (try renderer.render(Syntax(loop.body)))
   }

@@ -190,9 +190,9 @@ enum StageReader: StyleReader {
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
   ) throws(Unportable) -> (text: String, share: Share)? {
     if type?.hasSuffix("IVSErrorSource") == true {
-      // The source of an error is the kind of its stream; of the stage's own, it is nil.
-      let kind = symbol == "IVSStage" ? "nil" : Self.condition(of: symbol)?.split(separator: " ").last.map(String.init)
-      guard isTest, let kind else { throw .unknown("\(symbol) of an error's source") }
+      guard isTest else { throw .unknown("\(symbol) of an error's source") }
+      if symbol == "IVSDevice" || symbol == "IVSMultiSourceDevice" { return ("\(value) != nil", .written) }
+      guard let kind = kind(ofSource: symbol) else { throw .unknown("\(symbol) of an error's source") }
       return ("\(value) == \(kind)", .written)
     }
     return condition(of: symbol).map { (cast(value, where: $0, isTest), .written) }
@@ -205,6 +205,16 @@ enum StageReader: StyleReader {
     case "IVSAudioDevice": ".kind.isAudio"
     case "IVSCamera": ".kind == .camera"
     case "IVSMicrophone": ".kind == .microphone"
+    default: nil
+    }
+  }
+
+  /// The source of an error is the kind of its stream in the new layer; of the stage's own errors, it is nil.
+  static func kind(ofSource symbol: String) -> String? {
+    switch symbol {
+    case "IVSStage": "nil"
+    case "IVSCamera", "IVSImageDevice": ".camera"
+    case "IVSMicrophone", "IVSAudioDevice": ".microphone"
     default: nil
     }
   }
