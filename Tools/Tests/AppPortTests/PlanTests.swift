@@ -59,18 +59,21 @@ import Testing
     """
   private static let view = "func show(_ model: Model) { for tile in model.tiles { print(tile.person.displayName) } }\n"
 
-  private func layer(
-    _ model: String = PlanTests.model, answers: PortAnswers? = nil
-  ) throws -> CallLayer {
-    try #require(
-      try compilation.compile("App", ["Model.swift": "import VideoSDKRTC\n" + model, "View.swift": Self.view]))
+  private func compiled(_ model: String, _ view: String) throws -> (app: CompiledApp, facts: TreeDump) {
+    try #require(try compilation.compile("App", ["Model.swift": "import VideoSDKRTC\n" + model, "View.swift": view]))
     let files = ["Model.swift", "View.swift"].map(compilation.path)
     let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
     let command = CompileCommand(
       module: "App", files: files, options: ["-parse-as-library", "-I", compilation.folder],
       toolchain: compilation.toolchain)
     let app = try CompiledApp(store, files: files, modules: ["VideoSDKRTC"])
-    let facts = try TreeDump(command, toolchain: compilation.toolchain)
+    return (app, try TreeDump(command, toolchain: compilation.toolchain))
+  }
+
+  private func layer(
+    _ model: String = PlanTests.model, view: String = PlanTests.view, answers: PortAnswers? = nil
+  ) throws -> CallLayer {
+    let (app, facts) = try compiled(model, view)
     return try CallLayer(of: "Model", in: app, to: .koine, answers: answers) { _ throws(FactsFailure) in facts }
   }
 
@@ -102,6 +105,23 @@ import Testing
     #expect(plan.shares.map(\.count).reduce(0, +) == plan.siteCount)
     #expect(plan.shares.map(\.percent).reduce(0, +) == 100)
     #expect(plan.shares.first { $0.share == "asked" }?.count == 1)
+  }
+
+  @Test func protocolThatNamesATypeOfTheClassIsNoSeamAndThePlanSaysWhy() throws {
+    let model = """
+      protocol ModelProtocol: AnyObject { var phase: Model.Phase { get } }
+      extension Model: ModelProtocol { enum Phase { case idle }; var phase: Phase { .idle } }
+
+      """
+    let layer = try layer(Self.model + model)
+    #expect(layer.plan.seam == nil)
+    let line = layer.plan.text.split(separator: "\n").first { $0.contains("ModelProtocol") } ?? ""
+    #expect(
+      line.hasPrefix(
+        "The protocol ModelProtocol stands before Model, but names types that each layer has of its own: Model.Phase (")
+    )
+    #expect(line.hasSuffix("declarations of the app's get a second form."))
+    #expect(!layer.plan.text.contains("No protocol that is free of vendor types"))
   }
 
   @Test func eachAnswerToEachQuestionLeadsToAnotherFile() throws {

@@ -25,30 +25,31 @@ struct LayerDeclarations {
   let renamed: Set<String>
   /// The protocol before the call class that both layers fulfil.
   let seam: String?
+  /// The app's protocols before the call class that are no seam: what they name that each layer has of its own.
+  let obstacles: [Obstacle]
+
+  struct Obstacle: Sendable {
+    let protocolName: String
+    /// Types of the app and of the vendor, with the types around them.
+    let names: [String]
+    /// Where the protocol names the first of them.
+    let place: CodeLocation
+  }
 
   init(_ callClass: CallClass, isVendor: (IndexOccurrence) -> Bool) {
     let declarations = callClass.app.declarations
-    var all: [Item] = []
-    for source in callClass.sources {
-      for statement in source.tree.statements
-      where statement.item.is(DeclSyntax.self) && !statement.item.is(ImportDeclSyntax.self) {
-        all.append(Self.item(statement, source, isVendor))
-      }
-    }
+    let all = Self.all(of: callClass, isVendor)
     let type = callClass.type.symbol.usr
     let protocols = declarations.bases(of: type).filter { $0.kind == .protocol }.map(\.usr)
     var members = Self.closure(of: all, ignoring: [])
-    let declared = { (members: Set<Int>) in members.reduce(into: Set<String>()) { $0.formUnion(all[$1].declared) } }
     // A protocol that the vendor's types do not leak through is a seam: then the rest of the app need not come along.
-    let initializers = all.flatMap(\.declared).filter { usr in
-      declarations[usr].map { $0.symbol.kind == .initializer && $0.owner?.usr == type } ?? false
-    }
-    let withoutMentions = Self.closure(of: all, ignoring: Set(initializers + [type]))
-    let seam = protocols.first { usr in
-      all.contains { $0.declared.contains(usr) } && !declared(withoutMentions).contains(usr)
-    }
+    let withoutMentions = Self.withoutMentions(of: callClass, all)
+    let copied = Self.declared(in: withoutMentions, of: all)
+    let own = protocols.filter { usr in all.contains { $0.declared.contains(usr) } }
+    let seam = own.first { !copied.contains($0) }
     if seam != nil { members = withoutMentions }
     self.seam = seam.flatMap { declarations[$0]?.symbol.name }
+    obstacles = seam == nil ? own.compactMap { Self.obstacle($0, copied, all, callClass, isVendor) } : []
     items = members.sorted().map { all[$0] }
     renamed = Set(
       items.flatMap { item in
@@ -58,6 +59,62 @@ struct LayerDeclarations {
             || declaration.symbol.kind == .variable
         }
       }.filter { declarations[$0].map { Self.isAtTop($0, in: all) } ?? false })
+  }
+
+  /// The identifiers that a layer behind a protocol declares anew: what uses the vendor, and what sees these declarations. A protocol
+  /// that names none of them is a seam.
+  static func copied(with callClass: CallClass, isVendor: (IndexOccurrence) -> Bool) -> Set<String> {
+    let all = all(of: callClass, isVendor)
+    return declared(in: withoutMentions(of: callClass, all), of: all)
+  }
+
+  private static func all(of callClass: CallClass, _ isVendor: (IndexOccurrence) -> Bool) -> [Item] {
+    var all: [Item] = []
+    for source in callClass.sources {
+      for statement in source.tree.statements
+      where statement.item.is(DeclSyntax.self) && !statement.item.is(ImportDeclSyntax.self) {
+        all.append(item(statement, source, isVendor))
+      }
+    }
+    return all
+  }
+
+  /// The closure in which code may name the call class and make its objects: the app chooses the layer there.
+  private static func withoutMentions(of callClass: CallClass, _ all: [Item]) -> Set<Int> {
+    let type = callClass.type.symbol.usr
+    let initializers = all.flatMap(\.declared).filter { usr in
+      callClass.app.declarations[usr].map { $0.symbol.kind == .initializer && $0.owner?.usr == type } ?? false
+    }
+    return closure(of: all, ignoring: Set(initializers + [type]))
+  }
+
+  private static func declared(in members: Set<Int>, of all: [Item]) -> Set<String> {
+    members.reduce(into: Set<String>()) { $0.formUnion(all[$1].declared) }
+  }
+
+  private static func obstacle(
+    _ usr: String, _ copied: Set<String>, _ all: [Item], _ callClass: CallClass, _ isVendor: (IndexOccurrence) -> Bool
+  ) -> Obstacle? {
+    let declarations = callClass.app.declarations
+    guard let declaration = declarations[usr], let item = all.first(where: { $0.declared.contains(usr) }) else {
+      return nil
+    }
+    var (names, place): ([String], CodeLocation?) = ([], nil)
+    for token in item.syntax.tokens(viewMode: .sourceAccurate) {
+      for occurrence in item.source.occurrences(at: token)
+      where occurrence.roles.contains(.reference) && occurrence.symbol.kind.isType
+        && occurrence.symbol.usr != callClass.type.symbol.usr
+      {
+        let symbol = occurrence.symbol
+        guard isVendor(occurrence) || copied.contains(symbol.usr) && !item.declared.contains(symbol.usr) else {
+          continue
+        }
+        let name = (declarations.owners(of: symbol.usr) + [symbol.name]).joined(separator: ".")
+        if !names.contains(name) { names.append(name) }
+        place = place ?? occurrence.location
+      }
+    }
+    return place.map { Obstacle(protocolName: declaration.symbol.name, names: names, place: $0) }
   }
 
   func isAtTop(_ declaration: Declarations.Declaration) -> Bool { Self.isAtTop(declaration, in: items) }

@@ -18,6 +18,11 @@ extension PortPlan {
     style = context.model.style.title
     self.target = target.title
     seam = layer.seam
+    seamObstacles = layer.obstacles.map { obstacle in
+      "The protocol \(obstacle.protocolName) stands before \(callClass.name), but names types that each layer has of its own: "
+        + "\(obstacle.names.joined(separator: ", ")) (\(obstacle.place.file):\(obstacle.place.line)). Move types of the app's that use "
+        + "no vendor type to the top level of a file, or delete the protocol and have koine port seam write it again, with values."
+    }
     siteCount = outcomes.count
     let counts = Share.allCases.map { share in outcomes.count { $0.share == share } }
     shares = zip(Share.allCases, zip(CallLayer.percentages(counts), counts)).map { ($0.rawValue, $1.0, $1.1) }

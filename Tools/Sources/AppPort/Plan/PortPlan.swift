@@ -22,6 +22,8 @@ public struct PortPlan: Sendable {
   public let typeName, newName, style, target: String
   /// The protocol of the app behind which both layers are.
   public let seam: String?
+  /// What makes the app's protocols before the class no seam, as text.
+  let seamObstacles: [String]
   public let siteCount: Int
   public let shares: [(share: String, percent: Int, count: Int)]
   public let leaks: [Missing]
@@ -98,6 +100,9 @@ public struct PortPlan: Sendable {
   var seamText: String {
     if let seam { return "Both layers are behind the protocol \(seam)." }
     let count = Self.count(declarations.count, "declaration")
+    guard seamObstacles.isEmpty else {
+      return seamObstacles.joined(separator: " ") + " Until then \(count) of the app's get a second form."
+    }
     return
       "No protocol that is free of vendor types stands before \(typeName): \(count) of the app's get a second form. "
       + "koine port seam writes one."
