@@ -182,7 +182,7 @@ struct RequirementWriter {
   }
 
   /// A type as it is written, with types inside the class under their whole names.
-  private func text(of type: TypeSyntax, _ source: CompiledSource) -> String {
+  func text(of type: TypeSyntax, _ source: CompiledSource) -> String {
     var text = ""
     for token in type.tokens(viewMode: .sourceAccurate) {
       if !text.isEmpty, !token.leadingTrivia.isEmpty { text += " " }

@@ -45,18 +45,26 @@ public struct Seam: Sendable {
     let used = callClass.uses.keys.compactMap { app.declarations[$0] }.sorted { $0.location < $1.location }
     let values = SeamValues(callClass, members: used)
     var kept: [String] = []
-    for member in used {
+    // Types inside the class come last: the members decide whether there is a value type for them.
+    for member in used.filter({ !$0.symbol.kind.isType }) + used.filter(\.symbol.kind.isType) {
       let uses = callClass.uses[member.symbol.usr, default: []]
-      if values.leaks(member) {
+      if member.symbol.kind != .initializer, values.leaks(member) {
         do {
           let found = try values.requirements(of: member, uses, callClass)
           members.append(member)
           requirements += found
-          inexpressible.append(Self.remark(on: member, replacedBy: found, uses))
+          inexpressible.append(Self.remark(on: member, replacedBy: found, uses, values, callClass))
           continue
         } catch {
-          kept.append("\(member.symbol.name): \(error.reason); \(Self.places(uses.map(\.location)))")
+          let advice = values.isNested(member) ? " (at the top level of a file, the type would stay as it is)" : ""
+          kept.append("\(member.symbol.name): \(error.reason)\(advice); \(Self.places(uses.map(\.location)))")
         }
+      }
+      if let name = values.valueName(of: member) {
+        inexpressible.append(
+          "\(member.symbol.name): it is a type inside the class; it is '\(name)' there; \(Self.places(uses.map(\.location)))"
+        )
+        continue
       }
       do {
         let found = try writer.requirements(of: member, uses)
@@ -67,6 +75,7 @@ public struct Seam: Sendable {
         inexpressible.append("\(member.symbol.name): \(error.reason); \(Self.places(uses.map(\.location)))")
       }
     }
+    inexpressible += values.missing
     if let factory = values.factory(callClass) { requirements.append(factory) }
     if let name = (values.names + [Self.choiceName(callClass)]).first(where: { name in
       app.declarations.types(named: name).contains { $0.module == callClass.type.module }
@@ -129,12 +138,14 @@ public struct Seam: Sendable {
   }
 
   private static func remark(
-    on member: Declarations.Declaration, replacedBy found: [Requirement], _ uses: [CallClass.Use]
+    on member: Declarations.Declaration, replacedBy found: [Requirement], _ uses: [CallClass.Use], _ values: SeamValues,
+    _ callClass: CallClass
   ) -> String {
     let names = found.map(name).filter { $0 != member.symbol.name.prefix { $0 != "(" } }
     let there =
       names.isEmpty ? "it has values in their place" : "it is '\(names.joined(separator: "' and '"))'"
-    return "\(member.symbol.name): it shows vendor types; \(there) there; \(places(uses.map(\.location)))"
+    let reason = values.isNested(member) ? "its type is inside \(callClass.name)" : "it shows vendor types"
+    return "\(member.symbol.name): \(reason); \(there) there; \(places(uses.map(\.location)))"
   }
 
   /// Files and lines in the order of the source, each once.

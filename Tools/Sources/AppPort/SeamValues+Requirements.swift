@@ -7,12 +7,19 @@ extension SeamValues {
   func requirements(
     of member: Declarations.Declaration, _ uses: [CallClass.Use], _ callClass: CallClass
   ) throws(Obstacle) -> [Requirement] {
+    try undoing { () throws(Obstacle) in try written(of: member, uses, callClass) }
+  }
+
+  private func written(
+    of member: Declarations.Declaration, _ uses: [CallClass.Use], _ callClass: CallClass
+  ) throws(Obstacle) -> [Requirement] {
     guard let typed = callClass.facts.declaration(member.symbol.usr) else {
       throw Obstacle(reason: "its type is not known")
     }
     let isolation = typed.isOnMainActor && !callClass.isOnMainActor ? "@MainActor " : ""
     switch member.symbol.kind {
-    case .property: return try requirements(ofProperty: member.symbol.name, typed, uses, isolation)
+    case .property:
+      return try requirements(ofProperty: member.symbol.name, typed, uses, isolation, isNested: isNested(member))
     case .method:
       guard let source = callClass.source(of: member.location.file), let token = source.token(at: member.location),
         let function = token.parent?.as(FunctionDeclSyntax.self)
@@ -23,16 +30,23 @@ extension SeamValues {
   }
 
   private func requirements(
-    ofProperty name: String, _ typed: TypedDeclaration, _ uses: [CallClass.Use], _ isolation: String
+    ofProperty name: String, _ typed: TypedDeclaration, _ uses: [CallClass.Use], _ isolation: String, isNested: Bool
   ) throws(Obstacle) -> [Requirement] {
-    guard !uses.contains(where: { $0.isWrite && !$0.isProjection }) else {
-      throw Obstacle(reason: "other code sets it")
-    }
+    let isSet = uses.contains { $0.isWrite && !$0.isProjection }
+    guard !isSet || isNested else { throw Obstacle(reason: "other code sets it") }
     let form = try form(of: typed.type.description)
     var found: [Requirement] = []
     if uses.contains(where: { !$0.isProjection }) {
       let head = "\(isolation)var \(name)Value: \(form.text)"
-      found.append(Requirement(text: "\(head) { get }", witness: "\(head) { \(form.convert(name)) }"))
+      if isSet {
+        guard let back = form.back else { throw Obstacle(reason: "other code sets it") }
+        found.append(
+          Requirement(
+            text: "\(head) { get set }",
+            witness: "\(head) {\n    get { \(form.convert(name)) }\n    set { \(name) = \(back("newValue")) }\n  }"))
+      } else {
+        found.append(Requirement(text: "\(head) { get }", witness: "\(head) { \(form.convert(name)) }"))
+      }
     }
     if uses.contains(where: \.isProjection) {
       guard let projected = typed.projectedType, projected.description.hasSuffix(">.Publisher") else {
@@ -59,7 +73,7 @@ extension SeamValues {
       }
       let names = [parameter.firstName.text, parameter.secondName?.text].compactMap { $0 }.joined(separator: " ")
       // A type that stays keeps its own spelling, with its attributes.
-      let isSame = form.convert("") == ""
+      let isSame = form.isSame
       parameters.append("\(names): \(isSame ? parameter.type.trimmedDescription : form.text)")
       let label = parameter.firstName.text == "_" ? "" : parameter.firstName.text + ": "
       arguments.append(label + back((parameter.secondName ?? parameter.firstName).text))
@@ -70,7 +84,7 @@ extension SeamValues {
     var (result, body) = ("", call)
     if let type = function.signature.returnClause?.type {
       let form = try form(of: qualified(type, source))
-      (result, body) = (" -> " + (form.convert("") == "" ? type.trimmedDescription : form.text), form.convert(call))
+      (result, body) = (" -> " + (form.isSame ? type.trimmedDescription : form.text), form.convert(call))
     }
     let head =
       "\(isolation)func \(function.name.text)(\(parameters.joined(separator: ", ")))"

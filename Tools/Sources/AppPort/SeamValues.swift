@@ -6,8 +6,10 @@ import SwiftSyntax
 
 /// Values of the app's own in place of the vendor's types that other code sees through the call class.
 ///
-/// For each type of the app on the way to a vendor's type there is a value type with the same properties or cases; for the vendor's types, a
-/// view, what makes a view, or the properties that other code reads. The conversions stand beside the class, which stays as it is.
+/// A type of the app needs a value type if each layer has it for itself: its code uses the vendor's types, or it is inside the call class.
+/// The value type has the cases, and the properties that other code uses; a type whose code is free of the vendor is copied
+/// whole. For the vendor's types there is a view, what makes a view, or the properties that other code reads. The conversions stand beside
+/// the class, which stays as it is.
 final class SeamValues {
   /// How a type is written behind the seam.
   struct Form {
@@ -16,6 +18,18 @@ final class SeamValues {
     let convert: (String) -> String
     /// From an expression of the new type to one of the old type; nil if there is no way back.
     let back: ((String) -> String)?
+    /// Protocols of the standard library's that the new type does not fulfil, of Equatable and Hashable.
+    var lacks: Set<String> = []
+    /// Whether the type stays as it is.
+    var isSame: Bool { convert("") == "" }
+  }
+
+  /// A new type in the file.
+  private struct Text {
+    var value: [String] = []
+    var conversion: [String] = []
+    /// Members that other code uses and the value type lacks, with reasons and places.
+    var missing: [String] = []
   }
 
   /// Why a type cannot be replaced.
@@ -24,12 +38,16 @@ final class SeamValues {
   private let callClass: CallClass
   private let types: [String: Declarations.Declaration]
   private var uses: [String: [IndexOccurrence]] = [:]
-  private var leaking: [String: Bool] = [:]
+  private var storing: [String: Bool] = [:]
   /// New types, in the order in which they were needed.
   private var order: [String] = []
-  private var texts: [String: (value: [String], conversion: [String])] = [:]
-  /// Types that come back as arguments: their values keep the old ones.
+  private var texts: [String: Text] = [:]
+  /// Types that come back, as arguments or because other code sets a property: their values keep the old ones.
   private let returning: Set<String>
+  /// Identifiers of what each layer declares for itself.
+  private let ofLayer: Set<String>
+  /// Identifiers of the app's types that values can stand for. Their code stays with the layer: it is not other code.
+  private var replaceable: Set<String> = []
   private var needsVideo = false
   private(set) var needsUIKit = false
   /// The vendor's view class that other code hands to the layer.
@@ -42,67 +60,103 @@ final class SeamValues {
     where occurrence.roles.contains(.reference) && !occurrence.roles.contains(.implicit) {
       uses[occurrence.symbol.usr, default: []].append(occurrence)
     }
-    let methods = members.filter { $0.symbol.kind == .method }
-    returning = Set(
-      methods.flatMap { callClass.facts.declaration($0.symbol.usr)?.type.names ?? [] })
+    ofLayer = LayerDeclarations.copied(with: callClass) { occurrence in
+      callClass.app.declarations[occurrence.symbol.usr].map { VendorSites.style(of: $0.module) != nil } ?? false
+    }
+    let coming = members.filter { member in
+      member.symbol.kind == .method || callClass.uses[member.symbol.usr, default: []].contains(where: \.isWrite)
+    }
+    returning = Set(coming.flatMap { callClass.facts.declaration($0.symbol.usr)?.type.names ?? [] })
+    var waiting = members
+    while let member = waiting.popLast() {
+      for name in callClass.facts.declaration(member.symbol.usr)?.type.names ?? [] where isLeaking(name) {
+        guard let type = types[name], [.struct, .enum].contains(type.symbol.kind), isApps(type),
+          replaceable.insert(type.symbol.usr).inserted
+        else { continue }
+        waiting += callClass.app.declarations.members(of: type.symbol.usr)
+      }
+    }
   }
 
   // MARK: Which types leak
 
-  /// Whether a member's type is a vendor's, or an app's type that shows one.
+  /// Whether a member's type is a vendor's, or a type of the app that each layer has for itself.
   func leaks(_ member: Declarations.Declaration) -> Bool {
     callClass.facts.declaration(member.symbol.usr)?.type.names.contains(where: isLeaking) ?? false
   }
 
-  private func isLeaking(_ name: String) -> Bool {
-    if let known = leaking[name] { return known }
-    guard let type = types[name], type.symbol.usr != callClass.type.symbol.usr else { return false }
-    if VendorSites.style(of: type.module) != nil { return true }
-    guard type.module == callClass.type.module else { return false }
-    leaking[name] = false  // of a type that contains itself
-    let found = shown(of: type).contains { member in
-      callClass.facts.declaration(member.symbol.usr)?.type.names.contains(where: isLeaking) ?? false
+  /// Whether the types inside the call class are all that keeps a member out of the protocol.
+  func isNested(_ member: Declarations.Declaration) -> Bool {
+    let names = callClass.facts.declaration(member.symbol.usr)?.type.names.filter(isLeaking) ?? []
+    return names.compactMap { types[$0]?.symbol.usr }.allSatisfy {
+      TypeCopy.isInside($0, callClass.type.symbol.usr, callClass.app.declarations)
     }
-    leaking[name] = found
-    return found
   }
 
-  /// The members that other code can see: stored properties, cases, and what other code uses.
+  private func isApps(_ type: Declarations.Declaration) -> Bool { type.module == callClass.type.module }
+
+  private func isLeaking(_ name: String) -> Bool {
+    guard let type = types[name], type.symbol.usr != callClass.type.symbol.usr else { return false }
+    return VendorSites.style(of: type.module) != nil || isApps(type) && ofLayer.contains(type.symbol.usr)
+  }
+
+  /// The members that other code can see: cases, and what other code uses.
+  ///
+  /// Some uses do not name the member: generic code reads `id`, and comparisons read what is stored. Only what stores the vendor's objects
+  /// stays out of a comparison that other code makes without reading them.
   private func shown(of type: Declarations.Declaration) -> [Declarations.Declaration] {
-    callClass.app.declarations.members(of: type.symbol.usr).filter { member in
+    let bases = Set(callClass.app.declarations.bases(of: type.symbol.usr).map(\.name))
+    let (isIdentifiable, isCompared) = (
+      bases.contains("Identifiable"), !bases.isDisjoint(with: ["Equatable", "Hashable"])
+    )
+    return callClass.app.declarations.members(of: type.symbol.usr).filter { member in
       guard let typed = callClass.facts.declaration(member.symbol.usr), typed.access != .private,
         typed.access != .fileprivate
       else { return false }
-      switch member.symbol.kind {
-      case .enumCase: return true
-      case .property: return isStored(member) || isUsed(member, outside: type.symbol.usr)
-      case .method, .initializer: return false
-      default: return false
-      }
+      return member.symbol.kind == .enumCase || isIdentifiable && member.symbol.name == "id"
+        || isUsed(member, outside: type.symbol.usr)
+        || isCompared && isStored(member) && !typed.type.names.contains(where: storesVendors)
     }
   }
 
-  private func isUsed(_ member: Declarations.Declaration, outside type: String) -> Bool {
-    let declarations = callClass.app.declarations
-    return uses[member.symbol.usr, default: []].contains {
-      !declarations.isInside($0, type) && !declarations.isInside($0, callClass.type.symbol.usr)
+  /// Whether values of a type have objects of a vendor's in them.
+  private func storesVendors(_ name: String) -> Bool {
+    if let known = storing[name] { return known }
+    guard isLeaking(name), let type = types[name] else { return false }
+    guard isApps(type), [.struct, .enum].contains(type.symbol.kind) else { return true }
+    storing[name] = false  // of a type that contains itself
+    let found = callClass.app.declarations.members(of: type.symbol.usr).contains { member in
+      guard member.symbol.kind == .enumCase || isStored(member) else { return false }
+      return callClass.facts.declaration(member.symbol.usr)?.type.names.contains(where: storesVendors) ?? false
     }
+    storing[name] = found
+    return found
   }
 
   private func isStored(_ member: Declarations.Declaration) -> Bool {
-    guard let token = callClass.source(of: member.location.file)?.token(at: member.location) else { return false }
+    guard member.symbol.kind == .property,
+      let token = callClass.source(of: member.location.file)?.token(at: member.location)
+    else { return false }
     var node = token.parent
-    while let current = node {
-      if let binding = current.as(PatternBindingSyntax.self) {
-        guard case .accessors(let accessors)? = binding.accessorBlock?.accessors else {
-          return binding.accessorBlock == nil
-        }
-        return accessors.allSatisfy { ["willSet", "didSet"].contains($0.accessorSpecifier.text) }
-      }
-      if current.is(MemberBlockSyntax.self) { return false }
+    while let current = node, !current.is(MemberBlockSyntax.self) {
+      if let binding = current.as(PatternBindingSyntax.self) { return TypeCopy.isStored(binding) }
       node = current.parent
     }
     return false
+  }
+
+  private func isUsed(_ member: Declarations.Declaration, outside type: String) -> Bool {
+    !usesOfOthers(of: member, outside: type).isEmpty
+  }
+
+  /// Uses in code that stands on the other side of the protocol.
+  private func usesOfOthers(of member: Declarations.Declaration, outside type: String) -> [IndexOccurrence] {
+    let declarations = callClass.app.declarations
+    return uses[member.symbol.usr, default: []].filter { use in
+      !use.symbol.isAccessor && !declarations.isInside(use, type)
+        && !declarations.isInside(use, callClass.type.symbol.usr)
+        && !replaceable.contains { declarations.isInside(use, $0) }
+    }
   }
 
   // MARK: Forms of types
@@ -118,7 +172,7 @@ final class SeamValues {
       let inner = try form(of: String(type.dropLast()))
       return Form(
         text: inner.text + "?", convert: { "\($0).map { \(inner.convert("$0")) }" },
-        back: inner.back.map { back in { "\($0).map { \(back("$0")) }" } })
+        back: inner.back.map { back in { "\($0).map { \(back("$0")) }" } }, lacks: inner.lacks)
     }
     if type.hasPrefix("["), type.hasSuffix("]") {
       let content = String(type.dropFirst().dropLast())
@@ -126,18 +180,20 @@ final class SeamValues {
         let inner = try form(of: content)
         return Form(
           text: "[\(inner.text)]", convert: { "\($0).map { \(inner.convert("$0")) }" },
-          back: inner.back.map { back in { "\($0).map { \(back("$0")) }" } })
+          back: inner.back.map { back in { "\($0).map { \(back("$0")) }" } }, lacks: inner.lacks)
       }
       let (key, value) = (
         try form(of: String(content[..<colon.lowerBound])), try form(of: String(content[colon.upperBound...]))
       )
-      guard key.convert("") == "" else { throw Obstacle(reason: "a dictionary has vendor types as keys") }
+      guard key.isSame else { throw Obstacle(reason: "a dictionary has types of the layer as keys") }
       return Form(
-        text: "[\(key.text): \(value.text)]", convert: { "\($0).mapValues { \(value.convert("$0")) }" }, back: nil)
+        text: "[\(key.text): \(value.text)]", convert: { "\($0).mapValues { \(value.convert("$0")) }" }, back: nil,
+        lacks: value.lacks)
     }
     let name = type.hasPrefix("any ") ? String(type.dropFirst(4)) : type
     guard let declaration = types[name] else {
-      throw Obstacle(reason: "its type '\(type)' has a vendor's type in it")
+      let text = TypeText(callClass.app).text(compiled)
+      throw Obstacle(reason: "its type '\(text)' has a type in it that each layer has for itself")
     }
     return VendorSites.style(of: declaration.module) == nil
       ? try form(ofApps: declaration, name) : try form(ofVendors: declaration, name)
@@ -159,10 +215,10 @@ final class SeamValues {
     return nil
   }
 
-  private func form(named new: String, keeps old: String?) -> Form {
+  private func form(named new: String, keeps old: String?, lacks: Set<String> = []) -> Form {
     Form(
       text: new, convert: { "\(new)(\($0))" },
-      back: old.map { old in { "(\($0).original as! \(old))" } })
+      back: old.map { old in { "(\($0).original as! \(old))" } }, lacks: lacks)
   }
 
   // MARK: The app's types
@@ -174,23 +230,56 @@ final class SeamValues {
       return Form(text: "(any \(seam))", convert: { "(\($0) as any \(seam))" }, back: { "(\($0) as! \(old))" })
     }
     let new = (owners + [type.symbol.name]).joined() + "Value"
+    if let copy = TypeCopy(of: type, as: new, callClass, isOfLayer: { ofLayer.contains($0) }) {
+      if texts[new] == nil {
+        let text = copy.text(comesBack: returning.contains(name))
+        texts[new] = Text(
+          value: text.value, conversion: text.conversion,
+          missing: missing(of: type, old, new, not: { copy.members.contains($0.symbol.usr) }))
+        order.append(new)
+      }
+      return Form(text: new, convert: { "\(new)(\($0))" }, back: { "\(old)(\($0))" })
+    }
     let keeps = returning.contains(name) && type.symbol.kind == .struct
     let form = form(named: new, keeps: keeps ? old : nil)
     guard texts[new] == nil else { return form }
-    texts[new] = ([], [])
-    do throws(Obstacle) {
-      switch type.symbol.kind {
-      case .struct: texts[new] = try structure(type, old, new, keeps: keeps)
-      case .enum: texts[new] = try enumeration(type, old, new)
-      default:
-        throw Obstacle(reason: "\(old) is an object of its own: koine port seam writes a protocol in front of it, too")
-      }
-    } catch {
-      texts[new] = nil
-      throw error
+    texts[new] = Text()
+    switch type.symbol.kind {
+    case .struct: texts[new] = try structure(type, old, new, keeps: keeps)
+    case .enum: texts[new] = try enumeration(type, old, new)
+    case .protocol: throw Obstacle(reason: "the protocol \(old) names types that each layer has for itself")
+    default:
+      throw Obstacle(reason: "\(old) is an object of its own: koine port seam writes a protocol in front of it, too")
     }
     order.append(new)
     return form
+  }
+
+  /// Forgets what was written for a member that cannot be replaced after all.
+  func undoing<Result>(_ body: () throws(Obstacle) -> Result) throws(Obstacle) -> Result {
+    let before = (order, texts, needsVideo, needsUIKit, viewClass)
+    do throws(Obstacle) { return try body() } catch {
+      (order, texts, needsVideo, needsUIKit, viewClass) = before
+      throw error
+    }
+  }
+
+  /// What other code uses of a type, and its value type does not have.
+  private func missing(
+    of type: Declarations.Declaration, _ old: String, _ new: String,
+    not isThere: (Declarations.Declaration) -> Bool
+  ) -> [String] {
+    shown(of: type).filter { !isThere($0) && !$0.symbol.kind.isType }.map { member in
+      let reason =
+        switch member.symbol.kind {
+        case .initializer: "other code makes \(old) itself; here the layer does"
+        case .staticMethod, .staticProperty: "it is static"
+        case .property: "an enum has no place for what it returns"
+        default: "\(new) has no place for it"
+        }
+      let places = usesOfOthers(of: member, outside: type.symbol.usr).map(\.location)
+      return "\(old).\(member.symbol.name): \(reason); \(Seam.places(places))"
+    }
   }
 
   /// The app's protocol before another class, if it shows no vendor's type.
@@ -209,11 +298,23 @@ final class SeamValues {
 
   private func structure(
     _ type: Declarations.Declaration, _ old: String, _ new: String, keeps: Bool
-  ) throws(Obstacle) -> (value: [String], conversion: [String]) {
-    var (properties, arguments): ([String], [String]) = ([], [])
-    for member in shown(of: type) where member.symbol.kind == .property {
+  ) throws(Obstacle) -> Text {
+    var (properties, functions, arguments): ([String], [String], [String]) = ([], [], [])
+    var stored: [(name: String, lacks: Set<String>)] = []
+    var written: Set<String> = []
+    let members = shown(of: type)
+    for member in members where member.symbol.kind == .property {
       guard let typed = callClass.facts.declaration(member.symbol.usr) else { continue }
-      let form = try form(of: typed.type.description)
+      let form: Form
+      do throws(Obstacle) {
+        form = try undoing { () throws(Obstacle) in try self.form(of: typed.type.description) }
+      } catch {
+        // Here for comparisons only.
+        guard isUsed(member, outside: type.symbol.usr) else { continue }
+        throw error
+      }
+      written.insert(member.symbol.usr)
+      stored.append((member.symbol.name, form.lacks))
       properties.append("  let \(member.symbol.name): \(form.text)")
       arguments.append("\(member.symbol.name): \(form.convert("value.\(member.symbol.name)"))")
     }
@@ -221,16 +322,33 @@ final class SeamValues {
       properties.append("  /// The layer's own value.\n  let original: Any")
       arguments.append("original: value")
     }
-    let bases =
-      keeps
-      ? bases(of: type, among: ["Identifiable"]) : bases(of: type, among: ["Equatable", "Hashable", "Identifiable"])
-    return (
-      ["/// \(old) without the vendor's types.", "struct \(new)\(bases) {"] + properties + ["}"],
-      [
+    let names = keeps ? ["Identifiable"] : ["Equatable", "Hashable", "Identifiable"]
+    let found = callClass.app.declarations.bases(of: type.symbol.usr).map(\.name).filter(names.contains)
+    // The compiler compares no values of the vendor's objects.
+    let lacks = stored.reduce(into: Set<String>()) { $0.formUnion($1.lacks) }
+    let isWhole = stored.count == arguments.count && lacks.isDisjoint(with: found)
+    if !isWhole, found.contains("Equatable") || found.contains("Hashable") {
+      functions += Self.comparison(stored, isHashable: found.contains("Hashable"))
+    }
+    let bases = bases(of: type, among: names)
+    return Text(
+      value: ["/// \(old) without the vendor's types.", "struct \(new)\(bases) {"] + properties + functions + ["}"],
+      conversion: [
         "extension \(new) {", "  init(_ value: \(old)) {", "    self.init(\(arguments.joined(separator: ", ")))", "  }",
         "}",
-      ]
-    )
+      ],
+      missing: missing(of: type, old, new) { written.contains($0.symbol.usr) })
+  }
+
+  private static func comparison(_ stored: [(name: String, lacks: Set<String>)], isHashable: Bool) -> [String] {
+    let compared = stored.filter { !$0.lacks.contains("Equatable") }.map(\.name)
+    let hashed = stored.filter { !$0.lacks.contains("Hashable") }.map(\.name)
+    let equal =
+      ["", "  static func == (one: Self, other: Self) -> Bool {"]
+      + compared.map { "    if one.\($0) != other.\($0) { return false }" } + ["    return true", "  }"]
+    let hash =
+      ["", "  func hash(into hasher: inout Hasher) {"] + hashed.map { "    hasher.combine(\($0))" } + ["  }"]
+    return equal + (isHashable ? hash : [])
   }
 
   private func bases(of type: Declarations.Declaration, among names: [String]) -> String {
@@ -241,7 +359,7 @@ final class SeamValues {
 
   private func enumeration(
     _ type: Declarations.Declaration, _ old: String, _ new: String
-  ) throws(Obstacle) -> (value: [String], conversion: [String]) {
+  ) throws(Obstacle) -> Text {
     var (cases, conversions): ([String], [String]) = ([], [])
     for member in shown(of: type) where member.symbol.kind == .enumCase {
       let name = String(member.symbol.name.prefix { $0 != "(" })
@@ -260,10 +378,11 @@ final class SeamValues {
       )
     }
     let bases = bases(of: type, among: ["Equatable", "Hashable"])
-    return (
-      ["/// \(old) without the vendor's types.", "enum \(new)\(bases) {"] + cases + ["}"],
-      ["extension \(new) {", "  init(_ value: \(old)) {", "    switch value {"] + conversions + ["    }", "  }", "}"]
-    )
+    return Text(
+      value: ["/// \(old) without the vendor's types.", "enum \(new)\(bases) {"] + cases + ["}"],
+      conversion: ["extension \(new) {", "  init(_ value: \(old)) {", "    switch value {"] + conversions
+        + ["    }", "  }", "}"],
+      missing: missing(of: type, old, new) { $0.symbol.kind == .enumCase })
   }
 
   private func payload(of member: Declarations.Declaration) throws(Obstacle) -> [(label: String?, form: Form)] {
@@ -310,9 +429,9 @@ final class SeamValues {
       needsUIKit = true
       if texts["VideoValue:" + old] == nil {
         order.append("VideoValue:" + old)
-        texts["VideoValue:" + old] = ([], Self.video(old, make))
+        texts["VideoValue:" + old] = Text(conversion: Self.video(old, make))
       }
-      return form(named: "VideoValue", keeps: nil)
+      return form(named: "VideoValue", keeps: nil, lacks: ["Hashable"])
     }
     let bases = callClass.app.declarations.bases(of: type.symbol.usr)
     if bases.contains(where: { $0.usr.contains("KoineUIKit") }) {
@@ -326,9 +445,10 @@ final class SeamValues {
     }
     let new = old.replacing(".", with: "") + "Value"
     let keeps = returning.contains(name)
-    let form = form(named: new, keeps: keeps ? old : nil)
+    let form = form(
+      named: new, keeps: keeps ? old : nil, lacks: type.symbol.kind == .enum ? [] : ["Equatable", "Hashable"])
     guard texts[new] == nil else { return form }
-    texts[new] = ([], [])
+    texts[new] = Text()
     texts[new] =
       type.symbol.kind == .enum ? enumeration(ofVendors: type, old, new) : try snapshot(type, old, new, keeps)
     order.append(new)
@@ -362,12 +482,12 @@ final class SeamValues {
 
   private func enumeration(
     ofVendors type: Declarations.Declaration, _ old: String, _ new: String
-  ) -> (value: [String], conversion: [String]) {
+  ) -> Text {
     let cases = callClass.app.declarations.members(of: type.symbol.usr).filter { $0.symbol.kind == .enumCase }
       .map(\.symbol.name)
-    return (
-      ["/// The vendor's \(old).", "enum \(new) {"] + cases.map { "  case \($0)" } + ["}"],
-      ["extension \(new) {", "  init(_ value: \(old)) {", "    switch value {"]
+    return Text(
+      value: ["/// The vendor's \(old).", "enum \(new) {"] + cases.map { "  case \($0)" } + ["}"],
+      conversion: ["extension \(new) {", "  init(_ value: \(old)) {", "    switch value {"]
         + cases.map { "    case .\($0): self = .\($0)" } + ["    }", "  }", "}"]
     )
   }
@@ -375,11 +495,11 @@ final class SeamValues {
   /// The properties that other code reads.
   private func snapshot(
     _ type: Declarations.Declaration, _ old: String, _ new: String, _ keeps: Bool
-  ) throws(Obstacle) -> (value: [String], conversion: [String]) {
+  ) throws(Obstacle) -> Text {
     let declarations = callClass.app.declarations
     var (properties, arguments): ([String], [String]) = ([], [])
     for member in declarations.members(of: type.symbol.usr)
-    where isUsed(member, outside: type.symbol.usr) && isSeenBySeam(member) {
+    where isSeenBySeam(member, of: type.symbol.usr) {
       guard member.symbol.kind == .property else {
         throw Obstacle(reason: "other code calls \(old).\(member.symbol.name)")
       }
@@ -394,9 +514,9 @@ final class SeamValues {
       properties.append("  /// The layer's own object.\n  let original: Any")
       arguments.append("original: value")
     }
-    return (
-      ["/// What the app reads of the vendor's \(old).", "struct \(new) {"] + properties + ["}"],
-      [
+    return Text(
+      value: ["/// What the app reads of the vendor's \(old).", "struct \(new) {"] + properties + ["}"],
+      conversion: [
         "extension \(new) {", "  init(_ value: \(old)) {", "    self.init(\(arguments.joined(separator: ", ")))", "  }",
         "}",
       ]
@@ -405,10 +525,9 @@ final class SeamValues {
 
   /// Code that has the vendor's import in its own file for the layer's sake, such as extensions of the vendor's types, does not count: it
   /// stays with the layer.
-  private func isSeenBySeam(_ member: Declarations.Declaration) -> Bool {
-    uses[member.symbol.usr, default: []].contains { use in
-      guard !callClass.app.declarations.isInside(use, callClass.type.symbol.usr),
-        let source = callClass.sources.first(where: { $0.file.path == use.location.file }),
+  private func isSeenBySeam(_ member: Declarations.Declaration, of type: String) -> Bool {
+    usesOfOthers(of: member, outside: type).contains { use in
+      guard let source = callClass.sources.first(where: { $0.file.path == use.location.file }),
         let token = source.token(at: use.location)
       else { return false }
       return !isInExtensionOfVendor(token, source)
@@ -437,6 +556,16 @@ final class SeamValues {
 
   /// The new types' names.
   var names: [String] { (needsVideo ? ["VideoValue"] : []) + order.filter { !(texts[$0]?.value.isEmpty ?? true) } }
+
+  /// What other code uses of the values, and the file cannot give.
+  var missing: [String] { order.flatMap { texts[$0]?.missing ?? [] } }
+
+  /// The name of the value type that stands for a type of the app, if there is one.
+  func valueName(of type: Declarations.Declaration) -> String? {
+    guard type.symbol.kind.isType else { return nil }
+    let name = (callClass.app.declarations.owners(of: type.symbol.usr) + [type.symbol.name]).joined() + "Value"
+    return texts[name] == nil ? nil : name
+  }
 
   var conversions: [String] { order.flatMap { texts[$0].map { $0.conversion + [""] } ?? [] } }
 }

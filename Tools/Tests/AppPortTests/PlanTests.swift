@@ -124,6 +124,18 @@ import Testing
     #expect(!layer.plan.text.contains("No protocol that is free of vendor types"))
   }
 
+  @Test func protocolWithAValueForATypeOfTheClassIsASeam() throws {
+    let model = Self.model + "extension Model { enum Phase { case idle }; var phase: Phase { .idle } }\n"
+    let view = "func show(_ model: Model) { print(model.phase) }\n"
+    let (app, facts) = try compiled(model, view)
+    let seam = try Seam(of: "Model", in: app) { _ throws(FactsFailure) in facts }
+    let layer = try layer(
+      model + seam.source, view: "func show(_ model: any ModelProtocol) { print(model.phaseValue) }\n")
+    #expect(layer.plan.text.contains("Both layers are behind the protocol ModelProtocol."))
+    #expect(layer.source.contains("extension ModelPhaseValue {\n  init(_ value: KoineModel.Phase) {"))
+    #expect(layer.source.contains("var phaseValue: ModelPhaseValue { ModelPhaseValue(phase) }"))
+  }
+
   @Test func eachAnswerToEachQuestionLeadsToAnotherFile() throws {
     let plan = try layer().plan
     for question in plan.questions {

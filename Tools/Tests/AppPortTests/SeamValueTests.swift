@@ -18,6 +18,26 @@ import Testing
     public class RendererView: UIView {}
     public protocol VideoRenderView: AnyObject {}
     public final class PlainRenderView: UIView, VideoRenderView { public init(frame: Int?) {} }
+    public class Descriptor { public var urn: String { "" } }
+    public class Device { public func descriptor() -> Descriptor { Descriptor() } }
+    public class StageStream { public var device: Device { Device() }; public var isMuted: Bool { true } }
+
+    """
+  /// As much of Combine as the seams use.
+  private static let combine = """
+    public struct AnyPublisher<Output, Failure: Error> {
+      public let value: Output
+      public func eraseToAnyPublisher() -> Self { self }
+    }
+    @propertyWrapper public struct Published<Value> {
+      public struct Publisher {
+        let value: Value
+        public func map<Other>(_ change: (Value) -> Other) -> AnyPublisher<Other, Never> { .init(value: change(value)) }
+      }
+      public var wrappedValue: Value
+      public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+      public var projectedValue: Publisher { Publisher(value: wrappedValue) }
+    }
 
     """
 
@@ -26,6 +46,7 @@ import Testing
     try #require(try compilation.compile("KoineUIKit", ["Views.swift": Self.views]))
     try #require(try compilation.compile("UIKit", ["UIKit.swift": "@_exported import KoineUIKit\n"]))
     try #require(try compilation.compile("VideoSDKRTC", ["VideoSDKRTC.swift": Self.vendor]))
+    try #require(try compilation.compile("Combine", ["Combine.swift": Self.combine]))
     // A second vendor; some of its types have the names of the first one's.
     let other = "public class Participant { public init() {}; public var userId: String { \"\" } }\n"
     try #require(
@@ -101,6 +122,191 @@ import Testing
       seam.source.contains(
         "enum ModelPhaseValue: Equatable {\n  case idle\n  case inCall(CallStateValue)\n  case failed(code: Int, [Int])\n}"
       ))
+  }
+
+  @Test func typeInsideTheClassIsCopiedWithItsCode() throws {
+    let seam = try seam(
+      """
+      import Combine
+      final class Model {
+        enum Status: String, CaseIterable {
+          case idle, live
+          /// What a label shows.
+          var title: String {
+            self == Status.idle ? "Idle" : rawValue
+          }
+        }
+        indirect enum Ending: Equatable { case left, failed(code: Int, [String]) }
+        struct Settings { var isLoud = true; let name: String }
+        @Published var status: Status = .idle
+        var mode = Status.live
+        var ending: Ending { .left }
+        let meeting = Participant()
+        func change(_ settings: Settings, _ status: Status?) -> Settings { settings }
+      }
+      extension Model.Status { var next: Model.Status { .live } }
+      """,
+      """
+      import Combine
+      func show(_ model: Model) {
+        _ = model.$status
+        model.mode = .idle
+        if model.ending != .left { print(model.status.title, model.status.next, Model.Status.allCases.count) }
+        var settings = model.change(Model.Settings(name: "a"), model.status)
+        settings.isLoud = false
+      }
+      """)
+    #expect(
+      seam.requirements == [
+        "var statusValue: ModelStatusValue { get }",
+        "var statusValuePublisher: AnyPublisher<ModelStatusValue, Never> { get }",
+        "var modeValue: ModelStatusValue { get set }", "var endingValue: ModelEndingValue { get }",
+        "func change(_ settings: ModelSettingsValue, _ status: ModelStatusValue?) -> ModelSettingsValue",
+      ])
+    #expect(
+      seam.source.contains(
+        """
+        enum ModelStatusValue: String, CaseIterable {
+          case idle, live
+          /// What a label shows.
+          var title: String {
+            self == ModelStatusValue.idle ? "Idle" : rawValue
+          }
+        }
+
+        extension ModelStatusValue { var next: ModelStatusValue { .live } }
+        """))
+    #expect(
+      seam.source.contains("indirect enum ModelEndingValue: Equatable { case left, failed(code: Int, [String]) }"))
+    #expect(seam.source.contains("case .failed(let value0, let value1): self = .failed(code: value0, value1)"))
+    #expect(seam.source.contains("struct ModelSettingsValue { var isLoud = true; let name: String }"))
+    let protocolText = try #require(
+      seam.source.components(separatedBy: "\nprotocol ").last?.components(separatedBy: "\n}").first)
+    #expect(!protocolText.contains("Model."))
+    let places = seam.inexpressible.map { $0.components(separatedBy: "; ")[..<2].joined(separator: "; ") }
+    #expect(places.contains("status: its type is inside Model; it is 'statusValue' and 'statusValuePublisher' there"))
+    #expect(places.contains("Status: it is a type inside the class; it is 'ModelStatusValue' there"))
+  }
+
+  @Test func copiedTypeThatOtherCodeMakesComesBack() throws {
+    let seam = try seam(
+      "final class Model { enum Mode { case loud, quiet }; var mode: Mode = .loud; let own = Participant() }",
+      "func show(_ model: Model) { model.mode = .quiet }\n")
+    let main = """
+      @main enum Start {
+        static func main() {
+          let model: any ModelProtocol = Model()
+          model.modeValue = .quiet
+          print(model.modeValue, (model as! Model).mode)
+        }
+      }
+
+      """
+    #expect(try run(main, with: seam) == "quiet quiet\n")
+  }
+
+  @Test func typeInsideTheClassThatShowsTheVendorKeepsItsCasesAndNamesWhatItLacks() throws {
+    let seam = try seam(
+      """
+      final class Model {
+        enum Phase { case idle, inCall(CallState); var title: String { "" }; static let first = Phase.idle }
+        var phase: Phase { .idle }
+      }
+      """, "func show(_ model: Model) { print(model.phase.title, Model.Phase.first) }\n")
+    #expect(seam.source.contains("enum ModelPhaseValue {\n  case idle\n  case inCall(CallStateValue)\n}"))
+    let view = compilation.path("View.swift")
+    #expect(seam.inexpressible.contains("Model.Phase.title: an enum has no place for what it returns; \(view):3"))
+    #expect(seam.inexpressible.contains("Model.Phase.first: it is static; \(view):3"))
+  }
+
+  @Test func resultOfTheAppsOwnCodeNeedsNoValueForTheObjectsInIt() throws {
+    let seam = try seam(
+      """
+      struct Viewer {
+        var streams: [StageStream] = []
+        var video: StageStream? { streams.first }
+        var videoID: String? { video?.device.descriptor().urn }
+      }
+      final class Model { var viewers: [Viewer] { [Viewer()] } }
+      """, "func show(_ model: Model) { for viewer in model.viewers { print(viewer.videoID ?? \"\") } }\n")
+    #expect(seam.requirements == ["var viewersValue: [ViewerValue] { get }"])
+    #expect(seam.source.contains("struct ViewerValue {\n  let videoID: String?\n}"))
+    #expect(!seam.source.contains("StageStreamValue"))
+    #expect(!seam.source.contains("DeviceValue"))
+    #expect(seam.leaks == [])
+  }
+
+  @Test func valueHasOnlyWhatOtherCodeReads() throws {
+    let seam = try seam(
+      """
+      struct Viewer: Identifiable {
+        let id: String
+        let name: String
+        var isLocal = false
+        var streams: [StageStream] = []
+        let first: StageStream?
+      }
+      struct Row: Hashable {
+        let name: String
+        let number: Int
+        let stream: Set<String>
+        var video: Track?
+        struct Track: Hashable {
+          let track: RTCVideoTrack
+          static func == (one: Track, other: Track) -> Bool { one.track === other.track }
+          func hash(into hasher: inout Hasher) {}
+        }
+      }
+      final class Model {
+        var viewers: [Viewer] { [] }
+        var rows: Set<Int> { Set(row.map(\\.number)) }
+        var row: [Row] { [] }
+        func log() { print(viewers.map { ($0.isLocal, $0.streams) }) }
+      }
+      """,
+      """
+      func show(_ model: Model) {
+        print(model.viewers.map { ($0.name, $0.first?.isMuted ?? true) }, model.rows, model.row.map(\\.name))
+      }
+      """)
+    #expect(
+      seam.source.contains(
+        "struct ViewerValue: Identifiable {\n  let id: String\n  let name: String\n  let first: StageStreamValue?\n}"))
+    #expect(seam.source.contains("struct StageStreamValue {\n  let isMuted: Bool\n}"))
+    // Comparisons read what is stored, but for the vendor's objects.
+    #expect(
+      seam.source.contains(
+        "struct RowValue: Hashable {\n  let name: String\n  let number: Int\n  let stream: Set<String>\n}"))
+  }
+
+  @Test func valuesCompareWhatCanBeCompared() throws {
+    let seam = try seam(
+      """
+      struct Tile: Hashable {
+        let name: String
+        let person: Participant?
+        let track: RTCVideoTrack?
+        static func == (one: Tile, other: Tile) -> Bool { one.name == other.name }
+        func hash(into hasher: inout Hasher) { hasher.combine(name) }
+      }
+      final class Model { var tiles: [Tile] { [Tile(name: "Ana", person: nil, track: nil)] } }
+      """,
+      "func show(_ model: Model) { for tile in model.tiles { print(tile.person?.displayName ?? tile.name, tile.track as Any) } }\n"
+    )
+    #expect(
+      seam.source.contains(
+        """
+          static func == (one: Self, other: Self) -> Bool {
+            if one.name != other.name { return false }
+            if one.track != other.track { return false }
+            return true
+          }
+
+          func hash(into hasher: inout Hasher) {
+            hasher.combine(name)
+          }
+        }
+        """))
   }
 
   @Test func argumentsComeBackAsTheLayersOwn() throws {
@@ -216,23 +422,29 @@ import Testing
       @main enum Start { static func main() { print(ModelLayer.make(old: Model(), new: Second()).name()) } }
 
       """
-    for (name, text) in [("ModelProtocol.swift", seam.source), ("Main.swift", main)] {
-      try text.write(toFile: compilation.path(name), atomically: true, encoding: .utf8)
-    }
-    let program = compilation.path("program")
-    #expect(
-      try run(
-        compilation.toolchain.compiler.path,
-        [
-          "-parse-as-library", "-I", compilation.folder, "-o", program,
-        ] + ["Model.swift", "View.swift", "ModelProtocol.swift", "Main.swift"].map(compilation.path)
-          + ["Views.o", "VideoSDKRTC.o", "UIKit.o"].map(compilation.path)
-      ).isEmpty)
+    let program = try build(main, with: seam)
     #expect(try run(program, []) == "old\n")
     #expect(try run(program, ["-ModelLayer", "new"]) == "new\n")
     #expect(try run(program, [], ["ModelLayer": "new"]) == "new\n")
     #expect(try run(program, [], ["ModelLayer": "other"]) == "old\n")
   }
+
+  /// A program of the app, its seam and a main file.
+  private func build(_ main: String, with seam: Seam) throws -> String {
+    for (name, text) in [("ModelProtocol.swift", seam.source), ("Main.swift", main)] {
+      try text.write(toFile: compilation.path(name), atomically: true, encoding: .utf8)
+    }
+    let program = compilation.path("program")
+    let sources = ["Model.swift", "View.swift", "ModelProtocol.swift", "Main.swift"]
+    let objects = ["Views.o", "VideoSDKRTC.o", "UIKit.o", "Combine.o"]
+    let errors = try run(
+      compilation.toolchain.compiler.path,
+      ["-parse-as-library", "-I", compilation.folder, "-o", program] + (sources + objects).map(compilation.path))
+    #expect(errors.isEmpty, "\(errors)")
+    return program
+  }
+
+  private func run(_ main: String, with seam: Seam) throws -> String { try run(try build(main, with: seam), []) }
 
   private func run(_ program: String, _ arguments: [String], _ environment: [String: String] = [:]) throws -> String {
     let process = Process()
