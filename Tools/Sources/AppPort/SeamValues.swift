@@ -7,7 +7,7 @@ import SwiftSyntax
 /// Values of the app's own in place of the vendor's types that other code sees through the call class.
 ///
 /// A type of the app needs a value type if each layer has it for itself: its code uses the vendor's types, or it is inside the call class.
-/// The value type has the cases, and the properties that other code uses; a type whose code is free of the vendor is copied
+/// The value type has the cases, and the properties and methods that other code uses; a type whose code is free of the vendor is copied
 /// whole. For the vendor's types there is a view, what makes a view, or the properties that other code reads. The conversions stand beside
 /// the class, which stays as it is.
 final class SeamValues {
@@ -266,7 +266,7 @@ final class SeamValues {
 
   /// What other code uses of a type, and its value type does not have.
   private func missing(
-    of type: Declarations.Declaration, _ old: String, _ new: String,
+    of type: Declarations.Declaration, _ old: String, _ new: String, _ reasons: [String: String] = [:],
     not isThere: (Declarations.Declaration) -> Bool
   ) -> [String] {
     shown(of: type).filter { !isThere($0) && !$0.symbol.kind.isType }.map { member in
@@ -278,7 +278,7 @@ final class SeamValues {
         default: "\(new) has no place for it"
         }
       let places = usesOfOthers(of: member, outside: type.symbol.usr).map(\.location)
-      return "\(old).\(member.symbol.name): \(reason); \(Seam.places(places))"
+      return "\(old).\(member.symbol.name): \(reasons[member.symbol.usr] ?? reason); \(Seam.places(places))"
     }
   }
 
@@ -301,7 +301,7 @@ final class SeamValues {
   ) throws(Obstacle) -> Text {
     var (properties, functions, arguments): ([String], [String], [String]) = ([], [], [])
     var stored: [(name: String, lacks: Set<String>)] = []
-    var written: Set<String> = []
+    var (written, reasons): (Set<String>, [String: String]) = ([], [:])
     let members = shown(of: type)
     for member in members where member.symbol.kind == .property {
       guard let typed = callClass.facts.declaration(member.symbol.usr) else { continue }
@@ -318,13 +318,26 @@ final class SeamValues {
       properties.append("  let \(member.symbol.name): \(form.text)")
       arguments.append("\(member.symbol.name): \(form.convert("value.\(member.symbol.name)"))")
     }
+    var taken = Set(stored.map(\.name))
+    for member in members where member.symbol.kind == .method {
+      do throws(Obstacle) {
+        let method = try undoing { () throws(Obstacle) in try ValueMethod(member, self, callClass, taken) }
+        taken.insert(method.property)
+        written.insert(member.symbol.usr)
+        properties += method.properties
+        functions += method.functions
+        arguments.append(method.argument)
+      } catch {
+        reasons[member.symbol.usr] = error.reason
+      }
+    }
     if keeps {
       properties.append("  /// The layer's own value.\n  let original: Any")
       arguments.append("original: value")
     }
     let names = keeps ? ["Identifiable"] : ["Equatable", "Hashable", "Identifiable"]
     let found = callClass.app.declarations.bases(of: type.symbol.usr).map(\.name).filter(names.contains)
-    // The compiler compares no values of the vendor's objects.
+    // The compiler compares no closures, and no values of the vendor's objects.
     let lacks = stored.reduce(into: Set<String>()) { $0.formUnion($1.lacks) }
     let isWhole = stored.count == arguments.count && lacks.isDisjoint(with: found)
     if !isWhole, found.contains("Equatable") || found.contains("Hashable") {
@@ -337,7 +350,7 @@ final class SeamValues {
         "extension \(new) {", "  init(_ value: \(old)) {", "    self.init(\(arguments.joined(separator: ", ")))", "  }",
         "}",
       ],
-      missing: missing(of: type, old, new) { written.contains($0.symbol.usr) })
+      missing: missing(of: type, old, new, reasons) { written.contains($0.symbol.usr) })
   }
 
   private static func comparison(_ stored: [(name: String, lacks: Set<String>)], isHashable: Bool) -> [String] {

@@ -309,6 +309,74 @@ import Testing
         """))
   }
 
+  @Test func methodsOfAValueCallTheLayersOwn() throws {
+    let seam = try seam(
+      """
+      struct Viewer: Equatable {
+        let name: String
+        let stream: Participant?
+        static func == (one: Viewer, other: Viewer) -> Bool { one.name == other.name }
+        func makePreview() -> UIView? { stream == nil ? nil : RendererView() }
+        func title(of number: Int, _ isShort: Bool = true) throws -> String { isShort ? name : "\\(name) \\(number)" }
+        @discardableResult func load(_ done: @escaping (Int) -> Void) async -> Bool { done(1); return true }
+        func track() -> Participant? { stream }
+        func add(_ number: inout Int) { number += 1 }
+        func unused() {}
+        mutating func rename() {}
+        func convert<Item>(_ item: Item) -> Item { item }
+      }
+      final class Model { var viewers: [Viewer] { [Viewer(name: "Ana", stream: nil)] } }
+      """,
+      """
+      func show(_ model: Model) async throws {
+        for var viewer in model.viewers {
+          _ = (viewer.makePreview(), try viewer.title(of: 1), viewer.track()?.displayName)
+          await viewer.load { print($0) }
+          var number = 1
+          viewer.add(&number)
+          viewer.rename()
+          print(viewer.convert(number))
+        }
+      }
+      """)
+    #expect(
+      seam.source.contains(
+        """
+        struct ViewerValue: Equatable {
+          let name: String
+          let makePreview: () -> UIView?
+          /// What `title(of:_:)` calls.
+          let titleOf: (Int, Bool) throws -> String
+          /// What `load(_:)` calls.
+          let loadCall: (@escaping (Int) -> Void) async -> Bool
+          let track: () -> ParticipantValue?
+          /// What `add(_:)` calls.
+          let addCall: (inout Int) -> Void
+
+          func title(of number: Int, _ isShort: Bool = true) throws -> String { try titleOf(number, isShort) }
+
+        """))
+    #expect(!seam.source.contains("unused"))
+    let view = compilation.path("View.swift")
+    #expect(seam.inexpressible.contains("Viewer.rename(): it changes the value; \(view):9"))
+    #expect(seam.inexpressible.contains("Viewer.convert(_:): it is generic; \(view):10"))
+    let main = """
+      @main enum Start {
+        static func main() async throws {
+          let model: any ModelProtocol = Model()
+          let viewer = model.viewersValue[0]
+          var number = 1
+          viewer.add(&number)
+          let done = await viewer.load { print($0) }
+          print(try viewer.title(of: 7), try viewer.title(of: 7, false), viewer.makePreview() == nil, number, done)
+          print(viewer == model.viewersValue[0])
+        }
+      }
+
+      """
+    #expect(try run(main, with: seam) == "1\nAna Ana 7 true 2 true\ntrue\n")
+  }
+
   @Test func argumentsComeBackAsTheLayersOwn() throws {
     let seam = try seam(
       """
