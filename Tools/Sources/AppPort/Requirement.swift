@@ -8,6 +8,8 @@ struct Requirement {
   var witness: String?
   /// What calls of the protocol need to leave out arguments that have defaults.
   var convenience: String?
+  /// What other code loses by the protocol, although the member is in it.
+  var remark: String?
 }
 
 /// Why a member is not in the protocol.

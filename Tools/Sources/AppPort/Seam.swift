@@ -54,6 +54,9 @@ public struct Seam: Sendable {
           members.append(member)
           requirements += found
           inexpressible.append(Self.remark(on: member, replacedBy: found, uses, values, callClass))
+          inexpressible += found.compactMap(\.remark).map {
+            "\(member.symbol.name): \($0); \(Self.places(uses.map(\.location)))"
+          }
           continue
         } catch {
           let advice = values.isNested(member) ? " (at the top level of a file, the type would stay as it is)" : ""

@@ -86,10 +86,42 @@ extension SeamValues {
       let form = try form(of: qualified(type, source))
       (result, body) = (" -> " + (form.isSame ? type.trimmedDescription : form.text), form.convert(call))
     }
-    let head =
-      "\(isolation)func \(function.name.text)(\(parameters.joined(separator: ", ")))"
-      + (effects.map { " " + $0.trimmedDescription } ?? "") + result
-    return Requirement(text: head, witness: "\(head) { \(body) }")
+    let discardable = function.attributes.contains { $0.trimmedDescription == "@discardableResult" }
+    let isolated = function.modifiers.contains { $0.name.text == "nonisolated" }
+    let beginning =
+      isolation + (discardable ? "@discardableResult " : "") + (isolated ? "nonisolated " : "")
+      + "func \(function.name.text)"
+    let ending = (effects.map { " " + $0.trimmedDescription } ?? "") + result
+    let head = "\(beginning)(\(parameters.joined(separator: ", ")))\(ending)"
+    let convenience = convenience(function, parameters, source).map { shorter, arguments in
+      "\(beginning)(\(shorter))\(ending) { \(calls)\(function.name.text)(\(arguments)) }"
+    }
+    let hasDefaults = function.signature.parameterClause.parameters.contains { $0.defaultValue != nil }
+    // The class has both methods, and code that is not changed yet calls the old one: `.high` fits both.
+    return Requirement(
+      text: head, witness: "@_disfavoredOverload \(head) { \(body) }", convenience: convenience,
+      remark: hasDefaults && convenience == nil
+        ? "a default argument names what each layer has for itself: write the argument there" : nil)
+  }
+
+  /// The parameters without defaults, and the arguments with them; nil if a default names what the protocol does not have.
+  ///
+  /// A case of an enum (`.high`) is a case of the enum's value, too.
+  private func convenience(
+    _ function: FunctionDeclSyntax, _ texts: [String], _ source: CompiledSource
+  ) -> (parameters: String, arguments: String)? {
+    let parameters = Array(function.signature.parameterClause.parameters)
+    let defaults = parameters.compactMap(\.defaultValue)
+    let isNamed = defaults.flatMap { $0.tokens(viewMode: .sourceAccurate) }.flatMap { source.occurrences(at: $0) }
+      .contains { $0.symbol.kind != .enumCase && isOfLayer($0.symbol) }
+    guard !defaults.isEmpty, !isNamed else { return nil }
+    let shorter = zip(parameters, texts).filter { $0.0.defaultValue == nil }.map(\.1)
+    let arguments = parameters.map { parameter in
+      let label = parameter.firstName.text == "_" ? "" : parameter.firstName.text + ": "
+      return label
+        + (parameter.defaultValue?.value.trimmedDescription ?? (parameter.secondName ?? parameter.firstName).text)
+    }
+    return (shorter.joined(separator: ", "), arguments.joined(separator: ", "))
   }
 
   /// What makes the vendor's views: other code hands them to the layer.

@@ -100,6 +100,12 @@ final class SeamValues {
     return VendorSites.style(of: type.module) != nil || isApps(type) && ofLayer.contains(type.symbol.usr)
   }
 
+  /// Whether a name means something else, or nothing, in code that is free of the layer.
+  func isOfLayer(_ symbol: IndexSymbol) -> Bool {
+    guard let declaration = callClass.app.declarations[symbol.usr] else { return false }
+    return VendorSites.style(of: declaration.module) != nil || ofLayer.contains(symbol.usr)
+  }
+
   /// The members that other code can see: cases, and what other code uses.
   ///
   /// Some uses do not name the member: generic code reads `id`, and comparisons read what is stored. Only what stores the vendor's objects

@@ -77,7 +77,8 @@ struct TypeCopy {
   private static func data(in main: DeclSyntax) -> [Syntax] {
     let members = main.asProtocol((any DeclGroupSyntax).self)?.memberBlock.members.map(\.decl) ?? []
     let cases = members.compactMap { $0.as(EnumCaseDeclSyntax.self) }.flatMap(\.elements).compactMap(\.parameterClause)
-    let properties = members.compactMap { $0.as(VariableDeclSyntax.self) }.flatMap(\.bindings).filter(isStored)
+    let properties = members.compactMap { $0.as(VariableDeclSyntax.self) }
+      .filter { !$0.modifiers.contains { $0.name.text == "static" } }.flatMap(\.bindings).filter(isStored)
     return cases.map { Syntax($0) } + properties.map { Syntax($0) }
   }
 

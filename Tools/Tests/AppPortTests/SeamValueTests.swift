@@ -188,6 +188,44 @@ import Testing
     #expect(places.contains("Status: it is a type inside the class; it is 'ModelStatusValue' there"))
   }
 
+  @Test func defaultArgumentsOfReplacedMethodsStayUsable() throws {
+    let seam = try seam(
+      """
+      final class Model {
+        enum Mode { case loud, quiet; static let usual = Mode.loud }
+        let meeting = Participant()
+        @discardableResult func join(_ room: String, as mode: Mode = .quiet, again: Bool = false) throws -> Mode { mode }
+        func set(_ mode: Mode = Mode.usual) {}
+      }
+      """,
+      "func show(_ model: Model) throws { try model.join(\"a\"); try model.join(\"a\", as: .loud, again: true); model.set() }\n"
+    )
+    #expect(
+      seam.source.contains(
+        "@discardableResult func join(_ room: String) throws -> ModelModeValue { try join(room, as: .quiet, again: false) }"
+      ))
+    #expect(
+      seam.requirements == [
+        "@discardableResult func join(_ room: String, as mode: ModelModeValue, again: Bool) throws -> ModelModeValue",
+        "func set(_ mode: ModelModeValue)",
+      ])
+    #expect(
+      seam.inexpressible.last
+        == "set(_:): a default argument names what each layer has for itself: write the argument there; "
+        + "\(compilation.path("View.swift")):3")
+    let main = """
+      @main enum Start {
+        static func main() throws {
+          let model: any ModelProtocol = Model()
+          try model.join("a")
+          print(try model.join("a"))
+        }
+      }
+
+      """
+    #expect(try run(main, with: seam) == "quiet\n")
+  }
+
   @Test func copiedTypeThatOtherCodeMakesComesBack() throws {
     let seam = try seam(
       "final class Model { enum Mode { case loud, quiet }; var mode: Mode = .loud; let own = Participant() }",
