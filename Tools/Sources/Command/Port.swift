@@ -262,7 +262,9 @@ struct SeamCommand: ParsableCommand {
     let result = outcome.succeeded ? "The new file compiles beside the app." : "The new file does not compile:"
     let report = ([seam.report, "", result] + outcome.errors).joined(separator: "\n")
     if let output {
-      print(report + (outcome.succeeded ? "\nWritten to \(output)." : "\nNothing is written."))
+      let wayOut =
+        "\nNothing is written. Without --output the command prints the file: correct it by hand, and report what it got wrong."
+      print(report + (outcome.succeeded ? "\nWritten to \(output)." : wayOut))
     } else {
       print(seam.source)
       try FileHandle.standardError.write(contentsOf: Data((report + "\n").utf8))
