@@ -34,8 +34,10 @@ import Testing
     public class IVSDeviceDiscovery { public init() {}; public func listLocalDevices() -> [any IVSDevice] { [] } }
     public class IVSStageStream { public let device: any IVSDevice; public let isMuted = false; init() { fatalError() } }
     public class IVSLocalStageStream: IVSStageStream { public func setMuted(_ muted: Bool) {} }
+    public class IVSSimulcastConfiguration { public var enabled = false }
     public class IVSLocalStageStreamVideoConfiguration {
       public init() {}
+      public var simulcast = IVSSimulcastConfiguration()
       public func setTargetFramerate(_ rate: Int) throws {}
     }
     public enum IVSStageSubscribeType { case none, audioOnly, audioVideo }
@@ -439,5 +441,22 @@ import Testing
       """)
     #expect(layer.warnings.contains { $0.contains("IVSCamera in a pattern that is no case of a switch and no loop") })
     #expect(layer.warnings.contains { $0.contains("IVSCamera of an error's source") })
+  }
+
+  @Test func layersAndSubscribeStatesAreTheSDKs() throws {
+    let layer = try layer(
+      """
+      \(Self.head)
+        func configure(_ video: IVSLocalStageStreamVideoConfiguration) { video.simulcast.enabled = true; isOn = true }
+      }
+      extension Model: IVSStageRenderer {
+        func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChange state: IVSParticipantSubscribeState) {
+          isOn = state == .subscribed
+        }
+      }
+      """)
+    #expect(layer.source.contains("// video.simulcast.enabled = true"))
+    #expect(layer.source.contains("streams come with their subscription, and go with it"))
+    #expect(layer.warnings == [])
   }
 }

@@ -88,7 +88,9 @@ final class LayerContext {
     guard let name = declaration?.as(FunctionDeclSyntax.self)?.name else { return nil }
     for occurrence in source.occurrences(at: name) where !occurrence.roles.contains(.reference) {
       for requirement in callClass.app.declarations[occurrence.symbol.usr]?.overridden ?? [] {
-        if let symbol = reader.vendorName(requirement.usr), let instead = table.instead(of: symbol) {
+        guard let symbol = reader.vendorName(requirement.usr) else { continue }
+        let type = facts.declaration(occurrence.symbol.usr)?.type.description
+        if let instead = reader.reader.instead(ofCallback: symbol, type: type) ?? table.instead(of: symbol) {
           return (symbol, instead)
         }
       }

@@ -13,6 +13,8 @@ enum StageReader: StyleReader {
     "IVSStage": .call, "IVSParticipantInfo": .participant, "IVSStageStream": .track,
   ]
 
+  private static let options = "IVSLocalStageStreamVideoConfiguration."
+  private static let layers = "the SDK decides on the layers"
   private static let camera = "Machine.Device"
   private static let audioManager = "echo is cancelled without it"
   private static let errors = "`handle` gets the errors of the stage and of devices"
@@ -70,6 +72,9 @@ enum StageReader: StyleReader {
     "IVSLocalStageStreamConfiguration.video": .word("self"),
     "IVSLocalStageStreamVideoConfiguration": .code("VideoPublishOptions"),
     "IVSLocalStageStreamVideoConfiguration.init()": .word("VideoPublishOptions.init()"),
+    options + "simulcast": .lost(symbol: options + "simulcast", instead: layers),
+    "IVSSimulcastConfiguration.enabled": .lost(symbol: "IVSSimulcastConfiguration.enabled", instead: layers),
+    options + "degradationPreference": .lost(symbol: options + "degradationPreference", instead: "the SDK decides"),
     // Errors.
     "IVSBroadcastErrorDomain": .code("RoomFault.domain"), "IVSBroadcastError": .code("RoomFault"),
     "IVSBroadcastError.deviceNotFound": .word("RoomFault.device"),
@@ -131,7 +136,14 @@ enum StageReader: StyleReader {
     return type?.contains("IVSParticipantPublishState") == true ? .publishing : nil
   }
 
-  private static let options = "IVSLocalStageStreamVideoConfiguration."
+  static func instead(ofCallback symbol: String, type: String?) -> String? {
+    if symbol.hasSuffix(".stage(_:subscribeConfigurationForParticipant:)") {
+      return "the SDK decides on delays and the first layer"
+    }
+    return type?.contains("IVSParticipantSubscribeState") == true
+      ? "streams come with their subscription, and go with it" : nil
+  }
+
   private static let limits = [
     options + "setTargetFramerate(_:)": "maximumFramesPerSecond", options + "setMaxBitrate(_:)": "maximumBitrate",
     options + "setMinBitrate(_:)": "minimumBitrate",

@@ -29,6 +29,9 @@ protocol StyleReader: Sendable {
   /// The fact that a callback reports, where several callbacks have one name.
   /// - Parameter type: the type of the app's function.
   static func fact(of symbol: String, type: String?) -> Fact?
+  /// What to do instead of a callback that the target does not have, where several callbacks have one name; nil: as the table says.
+  /// - Parameter type: the type of the app's function.
+  static func instead(ofCallback symbol: String, type: String?) -> String?
   /// Code for a call that is more than other words; nil: as the table says.
   static func text(
     of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
@@ -64,6 +67,7 @@ extension StyleReader {
   static var helperWords: Set<String> { [] }
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? { nil }
   static func fact(of symbol: String, type: String?) -> Fact? { nil }
+  static func instead(ofCallback symbol: String, type: String?) -> String? { nil }
   static func text(
     of call: FunctionCallExprSyntax, _ symbol: String, _ renderer: LayerRenderer
   ) throws(Unportable) -> (text: String, share: Share)? { nil }
