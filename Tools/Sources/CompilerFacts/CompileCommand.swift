@@ -133,15 +133,17 @@ public struct CompileCommand: Sendable {
 
   /// Checks the module's types, and writes nothing.
   /// - Throws: `FactsFailure` if the compiler cannot be started.
-  public func typecheck() throws(FactsFailure) -> Outcome { try run(["-typecheck"]) }
+  public func typecheck() throws(FactsFailure) -> Outcome {
+    // Once for all files: in batches, each compiler reads the other files and the imports again.
+    try run(["-typecheck", "-whole-module-optimization"])
+  }
 
   /// - Throws: `FactsFailure` if the compiler cannot be started.
   func run(_ mode: [String]) throws(FactsFailure) -> Outcome {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = toolchain.compiler
-    // Without batches the driver starts a compiler for each file.
-    process.arguments = mode + ["-enable-batch-mode", "-module-name", module] + options + files
+    process.arguments = mode + ["-module-name", module] + options + files
     process.standardOutput = pipe
     process.standardError = pipe
     do { try process.run() } catch {

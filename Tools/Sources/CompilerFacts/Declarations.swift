@@ -81,8 +81,14 @@ public struct Declarations: Sendable {
   }
 
   /// Types by their name, without the types around them.
-  public func types(named name: String) -> [Declaration] {
-    declarations.values.filter { $0.symbol.name == name && $0.symbol.kind.isType }.sorted { $0.location < $1.location }
+  public func types(named name: String) -> [Declaration] { types(named: [name]) }
+
+  /// Types that have one of the names, in the order of the names.
+  public func types(named names: [String]) -> [Declaration] {
+    let wanted = Set(names)
+    let found = declarations.values.filter { $0.symbol.kind.isType && wanted.contains($0.symbol.name) }
+    let groups = Dictionary(grouping: found, by: \.symbol.name)
+    return names.flatMap { groups[$0, default: []].sorted { $0.location < $1.location } }
   }
 
   /// Whether a use is in the code of a type: of its members, of its extensions and conformances, of types inside it, and of its subclasses.

@@ -24,7 +24,8 @@ public struct TreeDump: TypeFacts {
   /// Runs the compiler.
   /// - Throws: `FactsFailure` if a file does not compile, or if the compiler's output is not as expected.
   public init(_ command: CompileCommand, toolchain: Toolchain) throws(FactsFailure) {
-    let outcome = try command.run(["-dump-ast", "-dump-ast-format", "json"])
+    // Without batches the driver starts a compiler for each file.
+    let outcome = try command.run(["-dump-ast", "-dump-ast-format", "json", "-enable-batch-mode"])
     guard outcome.succeeded else {
       let errors = outcome.errors.prefix(3).joined(separator: "\n  ")
       throw FactsFailure("the module \(command.module) does not compile, so it has no types:\n  \(errors)")

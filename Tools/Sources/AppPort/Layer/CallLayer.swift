@@ -150,13 +150,12 @@ public struct CallLayer: Sendable {
     }
     // In place, the app's names stay.
     var replaced = written.files(named: helpers.map(\.fileName))
-    for name in (prefix.isEmpty ? [] : names) + taken {
-      for other in declarations.types(named: name) where other.module == callClass.type.module {
-        guard let path = written.path(of: other.location.file) else {
-          throw FactsFailure("the app has a type '\(name)' (\(other.location)), which the new layer needs")
-        }
-        replaced.insert(path)
+    for other in declarations.types(named: (prefix.isEmpty ? [] : names) + taken)
+    where other.module == callClass.type.module {
+      guard let path = written.path(of: other.location.file) else {
+        throw FactsFailure("the app has a type '\(other.symbol.name)' (\(other.location)), which the new layer needs")
       }
+      replaced.insert(path)
     }
     return replaced
   }
