@@ -59,8 +59,8 @@ public struct TestScreen {
     return appID(view).flatMap(room.people.name(ofID:))
   }
 
-  /// The texts that can be read: of labels, buttons, fields and segments, from back to front. Hidden views are left out with what is in
-  /// them, and so are passwords.
+  /// The visible texts of labels, buttons, fields and segments, from back to front. Passwords are left out, and so are hidden views with
+  /// all their subviews.
   public var texts: [String] {
     view.layoutIfNeeded()
     return Self.texts(in: view)

@@ -70,7 +70,8 @@ import Testing
 
   @Test(.room(as: "Ana", media: .stamps)) func videoOfOneParticipantIsLeftOut() async throws {
     let (room, log) = (TestRoom.current, Log())
-    let (bea, cleo) = (try await room.join("Bea"), try await room.join("Cleo"))
+    let cleo = try await room.join("Cleo")
+    _ = try await room.join("Bea")
     let stage = try await joined(room, log)
     try await room.require("both are reported") { log.has("Bea joined") && log.has("Cleo joined") }
     let people = stage.participants
@@ -82,7 +83,6 @@ import Testing
     #expect(quiet.attributes == ["name": "Bea", "username": "Bea"])
     stage.receive(Set(MeetingStream.Kind.allCases), of: quiet)
     try await room.require("Bea's video is back") { stage.call.tiles.count == 2 }
-    #expect(bea.isInRoom)
     stage.leave()
   }
 

@@ -10,7 +10,7 @@ final class MeetingCall: @unchecked Sendable {  // used on the main queue only, 
   var participants: [String: MeetingPerson] = [:]
   var views: [String: any VideoRenderView] = [:], tiles: [String: Int] = [:]
   var sources: [String: RemoteVideoSource] = [:]
-  /// What the app wants to receive, by participants; all of those that are not there. Once it has chosen, the rest is not received.
+  /// The kinds of streams that the app wants to receive, by participants; of other participants, all kinds.
   var received: [String: Set<MeetingStream.Kind>] = [:], hasChosen = false
   var wanted: Set<MeetingStream.Kind>, presenters: [String] = []
   var messages: [MeetingMessage] = [], topics: Set<String> = [], known: Set<String> = []

@@ -29,7 +29,7 @@ final class OutsideWatcher {
   private var lastLook: Tick?
   private var pictures: [String: String] = [:]
 
-  /// - Parameter texts: what is compared of a text on the app's screen; nil: texts are not compared.
+  /// - Parameter texts: returns the part of a text on the app's screen that is compared; nil: texts are not compared.
   init(
     room: TestRoom, user: String, chat: ChatFormat, texts: ComparedText?, view: @escaping () -> UIView?
   ) {
@@ -128,7 +128,7 @@ final class OutsideWatcher {
     return facts
   }
 
-  /// The one participant whose microphone the server has; nil if there is none or more than one.
+  /// The only participant that sends its microphone to the server; nil if none does, or several do.
   var onlyOneWithMicrophone: String? {
     let names = roster.withLock { members in members.filter { $0.sending.contains(.microphone) }.map(\.name) }
     return names.count == 1 ? names.first : nil

@@ -15,10 +15,10 @@ final class PortingRun<Layer> {
   private let watcher: OutsideWatcher
   private var story: PortingStory
 
-  /// Who alone has an open microphone, and since when.
+  /// The only participant with an open microphone, and the time since which it has been the only one.
   private var onlySpeaker: (name: String, since: Tick)?
 
-  /// For so long one has to be the only one to speak before the speaker is compared.
+  /// For so long a person has to be the only one with an open microphone before the speaker is compared.
   private static var speech: Duration { .seconds(5) }
   private static var quiet: Duration { .seconds(2) }
   private static var limit: Duration { .seconds(40) }

@@ -39,8 +39,8 @@ public struct PortingSuite<Layer> {
   ///   - facts: reads what the app shows. Called after each callback of the SDK.
   ///   - view: the app's call screen; nil: the screen is not compared.
   ///   - actions: what the user can do.
-  ///   - texts: what is compared of a text on `view` after each step after which all facts are equal, such as the text without a duration; the
-  ///     closure returns nil for a text that is not compared. Without a closure no text is.
+  ///   - texts: returns the part of a text on `view` that is compared, such as the text without a duration; nil for a text that is not
+  ///     compared. Texts are compared after each step, unless facts differ then. Without a closure no text is compared.
   ///   - speaker: when the active speaker is compared.
   ///   - expected: the differences that are documented behaviour of the vendors; the suite uses the rows of its pair.
   public init(
@@ -92,14 +92,14 @@ public struct PortingSuite<Layer> {
   }
 }
 
-/// Returns what ``PortingSuite`` compares of a text on the app's screen; nil: the text is not compared.
+/// Returns the part of a text on the app's screen that ``PortingSuite`` compares; nil: the text is not compared.
 public typealias ComparedText = @MainActor (String) -> String?
 
 /// When ``PortingSuite`` compares the participant that the app marks as speaking.
 public enum SpeakerComparison: Sendable, Hashable {
   /// After each step, and the order of the speakers during it.
   case always
-  /// In the call, after steps at whose end one native person has been the only one with an open microphone for 5 s. Of several that speak at once,
-  /// each vendor marks another one, by its own measure.
+  /// In the call, after steps at the end of which one native person has been the only one with an open microphone for 5 s. Where several
+  /// people speak at once, each vendor marks another person, by its own measure.
   case whenOneSpeaks
 }

@@ -7,7 +7,7 @@ import SwiftSyntax
 /// Values of the app's own in place of the vendor's types that other code sees through the call class.
 ///
 /// A type of the app needs a value type if each layer has it for itself: its code uses the vendor's types, or it is inside the call class.
-/// The value type has the cases, and the properties and methods that other code uses; a type whose code is free of the vendor is copied
+/// The value type has the cases, and the properties and methods that other code uses; a type that uses no vendor's type in its code is copied
 /// whole. For the vendor's types there is a view, what makes a view, or the properties that other code reads. The conversions stand beside
 /// the class, which stays as it is.
 final class SeamValues {
@@ -108,8 +108,8 @@ final class SeamValues {
 
   /// The members that other code can see: cases, and what other code uses.
   ///
-  /// Some uses do not name the member: generic code reads `id`, and comparisons read what is stored. Only what stores the vendor's objects
-  /// stays out of a comparison that other code makes without reading them.
+  /// Some uses do not name the member: generic code reads `id`, and comparisons read all stored properties. Those that hold a vendor's
+  /// objects, and that no other code reads, stay out of comparisons.
   private func shown(of type: Declarations.Declaration) -> [Declarations.Declaration] {
     let bases = Set(callClass.app.declarations.bases(of: type.symbol.usr).map(\.name))
     let (isIdentifiable, isCompared) = (
@@ -261,7 +261,7 @@ final class SeamValues {
     return form
   }
 
-  /// Forgets what was written for a member that cannot be replaced after all.
+  /// Removes the new types that were written for a member, if that member cannot be replaced after all.
   func undoing<Result>(_ body: () throws(Obstacle) -> Result) throws(Obstacle) -> Result {
     let before = (order, texts, needsVideo, needsUIKit, viewClass)
     do throws(Obstacle) { return try body() } catch {
@@ -270,7 +270,7 @@ final class SeamValues {
     }
   }
 
-  /// What other code uses of a type, and its value type does not have.
+  /// Members of a type that other code uses, and that its value type does not have.
   private func missing(
     of type: Declarations.Declaration, _ old: String, _ new: String, _ reasons: [String: String] = [:],
     not isThere: (Declarations.Declaration) -> Bool
@@ -576,7 +576,7 @@ final class SeamValues {
   /// The new types' names.
   var names: [String] { (needsVideo ? ["VideoValue"] : []) + order.filter { !(texts[$0]?.value.isEmpty ?? true) } }
 
-  /// What other code uses of the values, and the file cannot give.
+  /// Members of values that other code uses, and that the file cannot have.
   var missing: [String] { order.flatMap { texts[$0]?.missing ?? [] } }
 
   /// The name of the value type that stands for a type of the app, if there is one.

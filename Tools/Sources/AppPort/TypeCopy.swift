@@ -1,7 +1,7 @@
 import CompilerFacts
 import SwiftSyntax
 
-/// A struct or enum of the app under a new name, with its code: for types inside the call class whose code is free of the vendor.
+/// A struct or enum of the app under a new name, with its code: for types inside the call class that use no vendor's type.
 ///
 /// Extensions come along that are free of the layer's types, too.
 struct TypeCopy {

@@ -311,7 +311,7 @@ import Testing
       seam.source.contains(
         "struct ViewerValue: Identifiable {\n  let id: String\n  let name: String\n  let first: StageStreamValue?\n}"))
     #expect(seam.source.contains("struct StageStreamValue {\n  let isMuted: Bool\n}"))
-    // Comparisons read what is stored, but for the vendor's objects.
+    // Comparisons read the stored properties, except for those with the vendor's objects.
     #expect(
       seam.source.contains(
         "struct RowValue: Hashable {\n  let name: String\n  let number: Int\n  let stream: Set<String>\n}"))
