@@ -149,6 +149,7 @@ import VideoSDKRTC
       for guest in [ana, ben] { try await guest.waitFor("livestream started") }
       ana.meeting.leave()
       try await ana.waitFor("CLOSED")
+      let whileAnaWasIn = await sound(film).count
       let cleo = try await served.enter("cleo")
       try await cleo.waitFor("LIVESTREAM_STARTED")
       let view = Counting()
@@ -156,6 +157,10 @@ import VideoSDKRTC
       (stream.track as? RTCVideoTrack)?.add(view)
       await view.await(60)  // two seconds
       #expect(ben.meeting.liveStreamState == .LIVESTREAM_STARTED)
+      // A busy machine sends silence for sound that comes late, so the tone may be heard later than the pictures.
+      while !(await sound(film).dropFirst(whileAnaWasIn).contains { abs(Int($0) - 128) > 8 }) {
+        try await Task.sleep(for: .milliseconds(200))
+      }
       #expect(!folder.names.contains("received.flv.whole"), "it goes on without who began it")
       cleo.meeting.stopLivestream()  // every participant may
       for guest in [ben, cleo] { try await guest.waitFor("livestream stopped") }
@@ -176,12 +181,16 @@ import VideoSDKRTC
     #expect(streams.contains("h264,320,180,") && streams.contains("aac,"), "\(streams)")
     #expect(try await frameCount(film) > 20)
     #expect(try await Command("sh", "-c", "ffmpeg -v error -i \(film) -f null - 2>&1").run() == "")
-    // At the end of it there is something to be seen, and the tone to be heard.
+    // At the end of it there is something to be seen.
     let decode = ["ffmpeg", "-v", "error", "-i", film]
     let seen = try await Command(decode + ["-f", "rawvideo", "-pix_fmt", "gray", "-"]).bytes().suffix(320 * 180)
     #expect(Int(seen.max() ?? 0) - Int(seen.min() ?? 0) > 60, "the last picture is grey")
-    let heard = try await Command(decode + ["-f", "u8", "-ac", "1", "-ar", "8000", "-"]).bytes().suffix(12_000)
-    #expect(heard.count == 12_000 && heard.contains { abs(Int($0) - 128) > 8 }, "the last second and a half is silent")
+  }
+
+  /// The sound of a file that may still be written: 8,000 samples a second, 128 is silence; none before there is any.
+  private func sound(_ path: String) async -> [UInt8] {
+    let decode = Command("ffmpeg", "-v", "quiet", "-i", path, "-f", "u8", "-ac", "1", "-ar", "8000", "-")
+    return (try? await decode.bytes()) ?? []
   }
 
   @Test func liveStreamToUnreachableServerFails() async throws {

@@ -11,7 +11,7 @@ public enum RTMPServer {
     let port = try Ports.free()
     let url = "rtmp://127.0.0.1:\(port)/live/key"
     let isListening = "grep -q '\(Ports.listening(port))' /proc/net/tcp"
-    let server = "timeout 120 ffmpeg -v error -listen 1 -i \(url) -c copy"
+    let server = "timeout 900 ffmpeg -v error -listen 1 -i \(url) -c copy"
     let script = """
       (\(server) -t \(seconds) '\(path).first.flv' </dev/null; touch '\(path).gone';
         \(server) '\(path)' </dev/null) & server=$!
@@ -19,7 +19,7 @@ public enum RTMPServer {
       echo ready; wait $server; touch '\(path).whole'
       """
     @Sendable func wait(for condition: String) async throws {
-      try await Command("timeout", "60", "sh", "-c", "until \(condition); do sleep 0.05; done").run()
+      try await Command("timeout", "300", "sh", "-c", "until \(condition); do sleep 0.05; done").run()
     }
     try await Command("sh", "-c", script).run(beside: { _ in
       try await body(url) { try await wait(for: "[ -e '\(path).gone' ] && \(isListening)") }
@@ -39,13 +39,13 @@ public enum RTMPServer {
     let url = "rtmp://127.0.0.1:\(port)/live/key"
     // A server without a sender, because the run was killed, ends by itself.
     let script = """
-      timeout 120 ffmpeg -v error -listen 1 -i \(url) -c copy '\(path)' </dev/null & server=$!
+      timeout 900 ffmpeg -v error -listen 1 -i \(url) -c copy '\(path)' </dev/null & server=$!
       until grep -q '\(Ports.listening(port))' /proc/net/tcp; do kill -0 $server || exit 1; sleep 0.05; done
       echo ready; wait $server; touch '\(path).whole'
       """
     try await Command("sh", "-c", script).run(beside: { _ in
       try await body(url)
-      try await Command("timeout", "60", "sh", "-c", "until [ -e '\(path).whole' ]; do sleep 0.05; done").run()
+      try await Command("timeout", "300", "sh", "-c", "until [ -e '\(path).whole' ]; do sleep 0.05; done").run()
     })
   }
 }
