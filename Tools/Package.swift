@@ -26,6 +26,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 let reading: [SwiftSetting] = settings + [.unsafeFlags(["-I", libraries])]
+/// For code that reads each byte of the compiler's syntax trees: people run the debug build of the tools.
+let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 let linking: [LinkerSetting] = [
   .unsafeFlags(["-L", libraries, "-Xlinker", "-rpath", "-Xlinker", libraries]),
   .linkedLibrary("SwiftSyntax"), .linkedLibrary("SwiftParser"),
@@ -40,7 +42,7 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CIndexStore", path: "Sources/CIndexStore"),
-    .target(name: "CompilerFacts", dependencies: ["CIndexStore"], swiftSettings: settings),
+    .target(name: "CompilerFacts", dependencies: ["CIndexStore"], swiftSettings: settings + optimized),
     .target(
       name: "AppCheck", dependencies: ["CompilerFacts", .product(name: "KoinePorting", package: "koine")],
       swiftSettings: reading, linkerSettings: linking),

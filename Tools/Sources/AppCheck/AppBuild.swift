@@ -19,10 +19,11 @@ public struct AppBuild: Sendable {
   public static func none(reason: String) -> AppBuild { AppBuild(index: nil, app: nil, reason: reason) }
 
   /// Reads an index store.
+  /// - Parameter files: the paths of the app's sources.
   /// - Throws: `FactsFailure` if it cannot be read, or if it lacks a vendor's module that the app imports.
-  public init(of sources: AppSources, index: String, toolchain: Toolchain) throws(FactsFailure) {
+  public init(of files: [String], index: String, toolchain: Toolchain) throws(FactsFailure) {
     let store = try IndexStore(path: index, toolchain: toolchain)
-    let app = try CompiledApp(store, files: sources.files.map(\.path), modules: Set(CompiledUsages.styles.keys))
+    let app = try CompiledApp(store, files: files, modules: Set(CompiledUsages.styles.keys))
     for file in app.files {
       for occurrence in file.occurrences where occurrence.symbol.kind == .module {
         guard CompiledUsages.styles[occurrence.symbol.name] != nil, !app.builtModules.contains(occurrence.symbol.name)
@@ -36,12 +37,13 @@ public struct AppBuild: Sendable {
   }
 
   /// The build of the package around the sources, if there is one whose index can be read.
-  public static func found(around path: String, of sources: AppSources) -> AppBuild {
+  /// - Parameter files: the paths of the app's sources.
+  public static func found(around path: String, of files: [String]) -> AppBuild {
     guard let index = BuildFolder.indexStore(ofPackageAround: path) else {
       return .none(reason: "the app's package has no debug build")
     }
     do {
-      let build = try AppBuild(of: sources, index: index, toolchain: try Toolchain.current())
+      let build = try AppBuild(of: files, index: index, toolchain: try Toolchain.current())
       return build.app?.hasFacts == true || build.app?.files.contains { $0.state != .notBuilt } == true
         ? build : .none(reason: "the build of the app's package does not contain these files")
     } catch { return .none(reason: error.description) }

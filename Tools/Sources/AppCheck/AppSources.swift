@@ -39,9 +39,23 @@ public struct AppSources {
     files = sources.map { File(path: $0.path, source: $0.source) }
   }
 
+  /// The sources of a file or folder, as `paths` finds them.
+  public init(path: String, excluding excluded: [String] = []) throws(Failure) {
+    var files: [File] = []
+    for path in try Self.paths(in: path, excluding: excluded) {
+      guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
+        throw Failure(description: "'\(path)' cannot be read as text")
+      }
+      files.append(File(path: path, source: text))
+    }
+    self.files = files
+  }
+
+  public var paths: [String] { files.map(\.path) }
+
   /// A file, or all of a folder's `.swift` files but those of hidden folders (`.build`) and `Package.swift`, by name.
   /// - Parameter excluded: files and folders of the folder that are left out, as in a manifest's `exclude:`.
-  public init(path: String, excluding excluded: [String] = []) throws(Failure) {
+  public static func paths(in path: String, excluding excluded: [String] = []) throws(Failure) -> [String] {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       throw Failure(description: "there is no file or folder '\(path)'")
@@ -53,16 +67,9 @@ public struct AppSources {
     }
     let paths =
       isFolder.boolValue
-      ? Self.sources(in: folder).filter { path in !out.contains { path == $0 || path.hasPrefix($0 + "/") } } : [path]
+      ? sources(in: folder).filter { path in !out.contains { path == $0 || path.hasPrefix($0 + "/") } } : [path]
     guard !paths.isEmpty else { throw Failure(description: "no Swift sources in '\(path)'") }
-    var files: [File] = []
-    for path in paths {
-      guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
-        throw Failure(description: "'\(path)' cannot be read as text")
-      }
-      files.append(File(path: path, source: text))
-    }
-    self.files = files
+    return paths
   }
 
   private static func sources(in folder: String) -> [String] {

@@ -42,7 +42,7 @@ struct Check: ParsableCommand {
     let build: AppBuild
     do {
       sources = try AppSources(path: path, excluding: exclude)
-      build = try self.build.find(around: path, sources)
+      build = try self.build.find(around: path, sources.paths)
     } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine check: \(error)\n".utf8))
       throw ExitCode(66)

@@ -98,8 +98,7 @@ struct LayerCommand: ParsableCommand {
     let outcome: CompileCommand.Outcome
     do {
       try requireFolders(of: output, answers, list, switches)
-      let sources = try AppSources(path: path)
-      let build = try self.build.require(around: path, sources)
+      let build = try self.build.require(around: path, try AppSources.paths(in: path))
       let toolchain = try Toolchain.current()
       let command = { (module: String) throws(FactsFailure) in
         try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
@@ -244,8 +243,7 @@ struct SeamCommand: ParsableCommand {
     let outcome: CompileCommand.Outcome
     do {
       try requireFolders(of: output)
-      let sources = try AppSources(path: path)
-      let build = try self.build.require(around: path, sources)
+      let build = try self.build.require(around: path, try AppSources.paths(in: path))
       let toolchain = try Toolchain.current()
       let command = { (module: String) throws(FactsFailure) in
         try CompileCommand(module: module, ofBuildWith: build.index, toolchain: toolchain)
@@ -292,7 +290,7 @@ struct SitesCommand: ParsableCommand {
   func run() throws {
     let sites: VendorSites
     do {
-      sites = VendorSites(try build.require(around: path, try AppSources(path: path)).app)
+      sites = VendorSites(try build.require(around: path, try AppSources.paths(in: path)).app)
     } catch {
       try FileHandle.standardError.write(contentsOf: Data("koine port sites: \(error)\n".utf8))
       throw ExitCode(66)

@@ -45,17 +45,28 @@ public struct TreeDump: TypeFacts {
 
   /// Each file's object begins with its kind; between the objects, the compiler may print warnings.
   private static func trees(in output: Data) throws(FactsFailure) -> [[String: Any]] {
-    let beginning = Data(#"{"_kind":"source_file","#.utf8)
     var trees: [[String: Any]] = []
     var from = output.startIndex
-    while let range = output.range(of: beginning, in: from..<output.endIndex) {
-      guard let end = endOfObject(in: output, from: range.lowerBound),
-        let tree = (try? JSONSerialization.jsonObject(with: output[range.lowerBound..<end])) as? [String: Any]
+    while let start = beginning(in: output, from: from) {
+      guard let end = endOfObject(in: output, from: start),
+        let tree = (try? JSONSerialization.jsonObject(with: output[start..<end])) as? [String: Any]
       else { throw FactsFailure("the compiler's syntax tree is not JSON: its format is not the expected one") }
       trees.append(tree)
       from = end
     }
     return trees
+  }
+
+  /// The next object's place. `Data.range(of:)` copies all of the data at each call, which a whole module's tree is too large for.
+  private static func beginning(in output: Data, from index: Data.Index) -> Data.Index? {
+    let beginning = Array(#"{"_kind":"source_file","#.utf8)
+    return output.withUnsafeBytes { bytes in
+      let first = index - output.startIndex
+      let last = bytes.count - beginning.count
+      guard first <= last else { return nil }
+      return (first...last).first { bytes[$0] == beginning[0] && bytes[$0...].starts(with: beginning) }
+        .map { $0 + output.startIndex }
+    }
   }
 
   /// The index behind the brace that closes the object.

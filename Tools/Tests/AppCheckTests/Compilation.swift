@@ -72,7 +72,7 @@ struct Compilation {
   /// The check of an app with the index, and without.
   func check(_ files: [String]) throws -> (index: AppCheck, syntax: AppCheck) {
     let sources = try sources(files)
-    let build = try AppBuild(of: sources, index: folder.file("index"), toolchain: try Toolchain.current())
+    let build = try AppBuild(of: sources.paths, index: folder.file("index"), toolchain: try Toolchain.current())
     return (AppCheck(sources, path: "app", build: build), AppCheck(sources, path: "app"))
   }
 }

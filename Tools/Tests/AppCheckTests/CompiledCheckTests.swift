@@ -183,7 +183,7 @@ import Testing
     let start = threadSeconds()
     let sources = try compilation.sources(names)
     let build = try AppBuild(
-      of: sources, index: compilation.folder.file("index"), toolchain: try Toolchain.current())
+      of: sources.paths, index: compilation.folder.file("index"), toolchain: try Toolchain.current())
     let check = AppCheck(sources, path: "app", build: build)
     let seconds = threadSeconds() - start
     #expect(check.basis.compiledCount == 10)

@@ -86,6 +86,22 @@ import Testing
 
   private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }
 
+  @Test func privateDeclarationThatTwoFilesHaveIsWrittenOnce() throws {
+    let own = "extension Participant { fileprivate var shown: String { displayName } }\n"
+    let view = "struct View { var participant: Participant; var text: String { participant.shown } }\n"
+    let layer = try layer(
+      own + """
+        final class Model {
+          var meeting: Meeting?
+          func names() -> [String] { meeting?.participants.values.map(\\.shown) ?? [] }
+        }
+
+        """,
+      "import VideoSDKRTC\n" + own + view)
+    #expect(layer.source.components(separatedBy: "fileprivate var shown: String").count == 2, "\(layer.source)")
+    #expect(count("warned", in: layer) == 0)
+  }
+
   @Test func statementsOfTheAppStayAndSymbolsAreRewritten() throws {
     let layer = try layer(
       """

@@ -40,6 +40,7 @@ public struct CallLayer: Sendable {
   ///   - prefix: the beginning of the new names; nil: as the answers say.
   ///   - isInPlace: whether the app's own files change. Then all names stay.
   ///   - answers: what the app's team has answered to the plan's questions; nil: the default answers.
+  ///   - refusals: declarations that stay as comments.
   ///   - facts: the types of a module.
   /// - Throws: `FactsFailure` if a file does not compile, the class cannot be found, there is no reader of its style, no writer of the
   ///   target, or the app has types with the new names.
@@ -48,19 +49,24 @@ public struct CallLayer: Sendable {
     isInPlace: Bool = false, answers: PortAnswers? = nil,
     without refusals: [LayerRefusal] = [], facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) {
-    let written = PortedFiles(in: app, but: type)
-    let app = app.leavingOut(written.contains)
-    let callClass = try CallClass(named: type, in: app, facts: facts)
-    let sites = VendorSites(app)
-    let style = try Self.style(of: sites, callClass)
+    try self.init(
+      of: try PortedApp(type, in: app, facts: facts), to: target, isForTests: isForTests, prefix: prefix,
+      isInPlace: isInPlace, answers: answers, without: refusals)
+  }
+
+  private init(
+    of app: PortedApp, to target: Style, isForTests: Bool, prefix: String?, isInPlace: Bool, answers: PortAnswers?,
+    without refusals: [LayerRefusal]
+  ) throws(FactsFailure) {
+    let (callClass, sites, style) = (app.callClass, app.sites, app.style)
     let writer = try LayerWriters.writer(of: target, from: style)
     let reader = try LayerReader(callClass, from: style, to: writer)
     let layer = LayerDeclarations(callClass) { reader.vendorSymbol($0) != nil }
     let helpers = writer.helpers(for: reader.reader)
-    let answers = answers ?? PortAnswers(type: type, to: target)
+    let answers = answers ?? PortAnswers(type: app.typeName, to: target)
     let chosen = try answers.prefix()
     let prefix = isInPlace ? "" : prefix ?? chosen
-    replaced = try Self.checkNames(layer, callClass, prefix: prefix, helpers, written)
+    replaced = try Self.checkNames(layer, callClass, prefix: prefix, helpers, app.written)
     let context = LayerContext(
       callClass, layer, reader, sites: Set(sites.sites.map(\.location)), prefix: prefix, isOutside: isForTests,
       isInPlace: isInPlace)
@@ -82,7 +88,7 @@ public struct CallLayer: Sendable {
     let typeName = prefix + callClass.name
     let dispatch =
       context.model.handlers.isEmpty ? "" : "\n" + context.dispatch(of: typeName, without: renderer.unported)
-    let body = texts.map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
+    let body = Self.withoutRepetitions(texts).map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
       context.writer.placeOfMembers, with: context.writer.members)
     let outcomes = SiteOutcomes(
       context, sites.sites, renderer.shares, decided: Set(meanings.flatMap { $0.left(by: answers).keys }),
@@ -122,17 +128,6 @@ public struct CallLayer: Sendable {
 
   /// Each round leaves at least one more declaration as a comment; so many rounds end all chains that apps have.
   private static let roundLimit = 64
-
-  /// The style of most sites beside the call class, or in all files if its own has none.
-  private static func style(of sites: VendorSites, _ callClass: CallClass) throws(FactsFailure) -> Style {
-    if let file = sites.uncompiled.first { throw FactsFailure("\(file.path): \(file.state.explanation)") }
-    let own = sites.sites.filter { $0.location.file == callClass.type.location.file }
-    let counts = Dictionary(grouping: own.isEmpty ? sites.sites : own, by: \.style).mapValues(\.count)
-    guard let most = counts.max(by: { ($0.value, $1.key.rawValue) < ($1.value, $0.key.rawValue) }) else {
-      throw FactsFailure("the app uses no symbol of a vendor's module")
-    }
-    return most.key
-  }
 
   /// - Returns: paths of files that the command has written before, and that the new ones replace.
   private static func checkNames(
@@ -244,6 +239,12 @@ public struct CallLayer: Sendable {
     return shares
   }
 
+  /// Files of an app may each have the same private declaration; the new file has it once.
+  private static func withoutRepetitions(_ texts: [String]) -> [String] {
+    var known: Set<String> = []
+    return texts.filter { known.insert(DeclarationMarks.removed(from: $0).text).inserted }
+  }
+
   /// A mark stands before the empty lines with which a declaration's text begins.
   private static func trimmed(_ text: String) -> String {
     guard let end = text.firstIndex(of: "\u{4}") else { return text }
@@ -264,19 +265,13 @@ public struct CallLayer: Sendable {
     isInPlace: Bool = false, answers: PortAnswers? = nil,
     _ command: (String) throws(FactsFailure) -> CompileCommand, facts: (String) throws(FactsFailure) -> any TypeFacts
   ) throws(FactsFailure) -> (layer: CallLayer, outcome: CompileCommand.Outcome) {
-    var known: [String: any TypeFacts] = [:]
+    let app = try PortedApp(type, in: app, facts: facts)
     var refusals: [LayerRefusal] = []
     var asked: [PortQuestion]?
     func layer(isInPlace: Bool) throws(FactsFailure) -> CallLayer {
       var layer = try CallLayer(
-        of: type, in: app, to: target, isForTests: isForTests, prefix: prefix, isInPlace: isInPlace, answers: answers,
-        without: refusals
-      ) { module throws(FactsFailure) in
-        if let found = known[module] { return found }
-        let found = try facts(module)
-        known[module] = found
-        return found
-      }
+        of: app, to: target, isForTests: isForTests, prefix: prefix, isInPlace: isInPlace, answers: answers,
+        without: refusals)
       // What the compiler refuses is no question: the plan asks what it has asked before.
       layer.plan.questions = asked ?? layer.plan.questions
       asked = layer.plan.questions
