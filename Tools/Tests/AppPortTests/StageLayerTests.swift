@@ -19,6 +19,7 @@ import Testing
     public class IVSBroadcastConfiguration { public enum AspectMode { case none, fit, fill } }
     public protocol IVSErrorSource: AnyObject { var errorDelegate: (any IVSErrorDelegate)? { get set } }
     public protocol IVSErrorDelegate: AnyObject { func source(_ source: any IVSErrorSource, didEmitError error: any Error) }
+    public let IVSBroadcastErrorIsFatalKey = "fatal"
     public class IVSDeviceDescriptor { public let urn = "" }
     public protocol IVSDevice: IVSErrorSource { func descriptor() -> IVSDeviceDescriptor }
     public protocol IVSImageDevice: IVSDevice {}
@@ -370,9 +371,40 @@ import Testing
     }
   }
 
+  @Test func isFatalOfAnErrorIsReadUnderTheHelpersKey() throws {
+    let errors = """
+       }
+      extension Model: IVSErrorDelegate {
+        func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+          let fault = error as NSError
+          print(fault.userInfo[IVSBroadcastErrorIsFatalKey] as? Bool ?? false)
+        }
+      }
+      """
+    for (target, fault) in [(Style.koine, "RoomFault"), (.meetingSession, "MeetingStage.Fault")] {
+      let layer = try layer("import Foundation\n" + Self.head + errors, to: target)
+      #expect(layer.source.contains("print(fault.userInfo[\(fault).isFatalKey] as? Bool ?? false)"), "\(layer.source)")
+      #expect(layer.warnings == [])
+    }
+  }
+
+  @Test func meetingsLayerSaysThatTwoEndsHaveOneCode() throws {
+    let state = """
+       }
+      extension Model: IVSStageRenderer {
+        func stage(_ stage: IVSStage, didChange state: IVSStageConnectionState, withError error: (any Error)?) {
+          if state == .disconnected, let error { print(error) }
+        }
+      }
+      """
+    let layer = try layer(Self.head + state, to: .meetingSession)
+    let says = "IVSStageConnectionState.disconnected: a removal and a closed room"
+    #expect(layer.report.contains(says), "\(layer.report)")
+  }
+
   @Test func layerBringsTheHelpersOfTheStyleOnly() throws {
     let layer = try layer(Self.head + " }")
-    #expect(layer.helpers.map(\.fileName) == ["RoomStage.swift", "RoomStream.swift"])
+    #expect(layer.helpers.map(\.fileName) == ["RoomStage.swift", "RoomStream.swift", "RoomFault.swift"])
     for helper in layer.helpers { #expect(helper.source.split(separator: "\n").count <= 120) }
   }
 

@@ -200,9 +200,12 @@ enum StageCallHelper {
         case token = 1000, media = 1020, full = 1024, refused = 1026, closed = 1027
         case answer = 1203, lost = 1300, device = 10101
 
-        static let domain = "‹RoomStage›.Fault"
+        static let domain = "‹RoomStage›.Fault", isFatalKey = "isFatal"
+        /// Without these the stage goes on.
+        private var isFatal: Bool { ![.media, .full, .answer, .device].contains(self) }
         func error(_ message: String) -> NSError {
-          NSError(domain: Self.domain, code: rawValue, userInfo: [NSLocalizedDescriptionKey: message])
+          let info: [String: Any] = [NSLocalizedDescriptionKey: message, Self.isFatalKey: isFatal]
+          return NSError(domain: Self.domain, code: rawValue, userInfo: info)
         }
       }
     }

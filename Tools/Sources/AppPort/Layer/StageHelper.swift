@@ -2,7 +2,8 @@
 enum StageHelper {
   static let files = [
     LayerHelper(fileName: "RoomStage.swift", typeNames: ["RoomStage"], source: stage),
-    LayerHelper(fileName: "RoomStream.swift", typeNames: ["RoomStream", "RoomFault"], source: streams),
+    LayerHelper(fileName: "RoomStream.swift", typeNames: ["RoomStream"], source: streams),
+    LayerHelper(fileName: "RoomFault.swift", typeNames: ["RoomFault"], source: faults),
   ]
 
   private static let stage = #"""
@@ -130,7 +131,7 @@ enum StageHelper {
     """#
 
   private static let streams = #"""
-    // Streams, devices and errors of layers in the stage strategy style (`koine port --to koine`): the same for every app.
+    // Streams and devices of layers in the stage strategy style (`koine port --to koine`): the same for every app.
     import CoreMedia
     import CoreVideo
     import Foundation
@@ -226,18 +227,28 @@ enum StageHelper {
 
     extension SessionOptions { static let ofStage = Self(subscribesToEverything: false) }
 
+    """#
+
+  private static let faults = #"""
+    // What layers in the stage strategy style report as errors (`koine port --to koine`): the same for every app.
+    import Foundation
+    import Koine
+
     /// Errors with the numbers that apps in the stage strategy style know.
     enum RoomFault: Int {
       case token = 1000, expired = 1001, media = 1020, full = 1024, refused = 1026, closed = 1027
       case answer = 1203, lost = 1300, device = 10101
 
-      static let domain = "RoomFault"
+      static let domain = "RoomFault", isFatalKey = "isFatal"
       private static let faults: [Failure.Code: RoomFault] = [
         .unauthorized: .refused, .forbidden: .refused, .invalidParticipantID: .refused, .invalidRoom: .closed,
         .roomFull: .full, .unreachable: .lost, .notConnected: .lost, .ended: .lost, .device: .media,
       ]
+      /// Without these the stage goes on.
+      private var isFatal: Bool { ![.media, .full, .answer, .device].contains(self) }
       func error(_ message: String) -> NSError {
-        NSError(domain: Self.domain, code: rawValue, userInfo: [NSLocalizedDescriptionKey: message])
+        let info: [String: Any] = [NSLocalizedDescriptionKey: message, Self.isFatalKey: isFatal]
+        return NSError(domain: Self.domain, code: rawValue, userInfo: info)
       }
       static func error(of failure: Failure) -> NSError { (faults[failure.code] ?? .answer).error(failure.message) }
       static func error(of state: SessionState) -> NSError? {

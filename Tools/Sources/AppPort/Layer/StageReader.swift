@@ -77,6 +77,7 @@ enum StageReader: StyleReader {
     options + "degradationPreference": .lost(symbol: options + "degradationPreference", instead: "the SDK decides"),
     // Errors.
     "IVSBroadcastErrorDomain": .code("RoomFault.domain"), "IVSBroadcastError": .code("RoomFault"),
+    "IVSBroadcastErrorIsFatalKey": .code("RoomFault.isFatalKey"),
     "IVSBroadcastError.deviceNotFound": .word("RoomFault.device"),
     "IVSBroadcastResultDescriptionErrorKey": .code("NSLocalizedDescriptionKey"),
   ]
@@ -99,6 +100,11 @@ enum StageReader: StyleReader {
     case ("IVSAudioDeviceStats.rms", .eventListener), ("IVSAudioDeviceStats.rms", .callAgent):
       "−20 dB for the one active speaker, silence for all others"
     case ("IVSAudioDeviceStats.rms", _): "the five steps of a meeting's volumes, in decibels"
+    // Its callback has the error beside it.
+    case ("IVSStageConnectionState.disconnected", .meetingSession):
+      "a removal and a closed room have the same status code in a meeting: the error is 1026 for both"
+    case ("IVSStageConnectionState.disconnected", .callAgent):
+      "a full room and a refused token have the same code in a call: the error is 1026 for both"
     default: nil
     }
   }

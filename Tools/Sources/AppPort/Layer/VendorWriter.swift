@@ -93,6 +93,7 @@ class VendorWriter: LayerWriter {
     "VideoFeed(repeatingAfter: .milliseconds(100))": "‹RoomStage›.Feed()",
     "VideoPublishOptions": "‹VideoPublishOptions›",
     "RoomFault": "‹RoomStage›.Fault", "RoomFault.domain": "‹RoomStage›.Fault.domain",
+    "RoomFault.isFatalKey": "‹RoomStage›.Fault.isFatalKey",
     "Ring.State": "‹IncomingRing›.State", "SessionEvent": "‹RoomAgent›.Event", "ReceivedMessage": "‹ReceivedMessage›",
     "RoomVideo": "‹RoomVideo›", "RoomTrack": "‹RoomTrack›",
   ].merging(failures) { $1 }

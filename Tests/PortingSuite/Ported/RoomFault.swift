@@ -1,0 +1,1 @@
+../../../Samples/porting/stage-strategy/RoomFault.swift
