@@ -149,4 +149,14 @@ private final class ScriptedLink: Link {
     #expect(
       app.told.withLock { $0.volumes["ben"] } == [.notSpeaking, .low, .medium, .high, .notSpeaking, .muted])
   }
+
+  /// The room reports changed levels only, and a brief mute ends before its next report.
+  @Test func volumeIsKnownAgainAfterBriefMute() async {
+    _ = await callbacks(after: entered)
+    let stream = Track(id: .init(participant: "ben", track: "m"), kind: .microphone)
+    _ = await callbacks(after: .streamAdded(stream))
+    _ = await callbacks(after: .speakers(Speakers(levels: ["ben": -10], dominant: nil)))
+    for isMuted in [true, false] { _ = await callbacks(after: .streamMuted(stream.id, isMuted)) }
+    #expect(app.told.withLock { $0.volumes["ben"]?.suffix(3) } == [.high, .muted, .high])
+  }
 }

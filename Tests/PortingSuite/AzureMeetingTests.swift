@@ -13,6 +13,7 @@ struct AzureMeetingTests {
   private final class Log {
     var lines: [String] = []
     var tiles: [String: AzureMeeting.Tile] = [:]
+    var volumes: [String: String] = [:]
     /// By names in small letters: a call's participants have raw ids.
     var ids: [String: String] = [:]
 
@@ -46,6 +47,7 @@ struct AzureMeetingTests {
       case .sourceAdded(let source): lines.append("source of \(word(source.attendeeID))")
       case .sourceRemoved(let source): lines.append("no source of \(word(source.attendeeID))")
       case .pathChanged(let isPoor): lines.append(isPoor ? "poor" : "good")
+      case .volumesChanged(let new): for one in new { volumes[word(one.attendee.id)] = "\(one.level)" }
       case .speakersChanged: break
       }
     }
@@ -88,6 +90,19 @@ struct AzureMeetingTests {
     meeting.leave()
     await room.until("the meeting is over") { log.lines.last == "ended: left" }
     #expect(log.lines.dropLast().last == "no tile of bea")
+  }
+
+  @Test(.room(as: "Ana", media: .stamps)) func volumeFollowsSpeechAndMute() async throws {
+    let (room, log) = (TestRoom.current, Log())
+    let meeting = try await meeting(in: room, log)
+    #expect(meeting.setMicrophone(isOn: false))
+    let bea = try await room.join("Bea")
+    await room.until("Bea is loud") { log.volumes["bea"] == "high" }
+    bea.mute()
+    await room.until("Bea is muted") { log.volumes["bea"] == "muted" }
+    bea.unmute()
+    await room.until("Bea is loud again") { log.volumes["bea"] == "high" }
+    #expect(log.volumes["ana"] == "muted")
   }
 
   @Test(.room(as: "Ana", media: .stamps)) func viewShowsItsTileUntilItIsUnbound() async throws {

@@ -9,12 +9,14 @@ import UIKit
   private final class Log {
     var lines: [String] = []
     var tiles: [String: RoomTile] = [:]
+    var volumes: [String: RoomVolume.Level] = [:]
 
     func add(_ event: MeetingEvent) {
       switch event {
       case .joined(let one): lines.append("joined \(one.id)")
       case .left(let one, let reason): lines.append("left \(one.id) \(reason)")
       case .muted(let one, let isMuted): lines.append("\(isMuted ? "muted" : "unmuted") \(one.id)")
+      case .volumesChanged(let new): for one in new { volumes[one.attendee.id] = one.level }
       case .tileAdded(let tile):
         tiles[tile.attendeeID] = tile
         lines.append("tile of \(tile.attendeeID)")
@@ -64,6 +66,21 @@ import UIKit
     meeting.session?.leave {}
     await room.until("the meeting is over") { meeting.session?.state.isEnded == true }
     #expect(log.lines.last == "no tile of bea")
+  }
+
+  @Test func volumeFollowsSpeechAndMute() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
+    let log = Log()
+    let meeting = try await meeting(in: room, log)
+    let bea = try await room.join("Bea")
+    await room.until("Bea is loud") { log.volumes["bea"] == .high }
+    bea.mute()
+    await room.until("Bea is muted") { log.volumes["bea"] == .muted }
+    bea.unmute()
+    await room.until("Bea is loud again") { log.volumes["bea"] == .high }
+    #expect(meeting.setMicrophone(isOn: false))
+    await room.until("Ana is muted") { log.volumes["ana"] == .muted }
+    #expect(RoomVolume.Level.allCases.map { "\($0)" } == ["muted", "notSpeaking", "low", "medium", "high"])
   }
 
   @Test func viewShowsItsTileUntilItIsUnbound() async throws {

@@ -8,6 +8,7 @@ import UIKit
   private final class Log {
     var lines: [String] = []
     var tiles: [String: StageMeeting.Tile] = [:]
+    var volumes: [String: String] = [:]
 
     func add(_ event: StageMeeting.Event) {
       switch event {
@@ -30,6 +31,7 @@ import UIKit
       case .captureFailed(let failure): lines.append("capture failed: \(failure)")
       case .sourceAdded(let source): lines.append("source of \(source.attendeeID)")
       case .sourceRemoved(let source): lines.append("no source of \(source.attendeeID)")
+      case .volumesChanged(let new): for one in new { volumes[one.attendee.id] = "\(one.level)" }
       case .speakersChanged, .pathChanged: break
       }
     }
@@ -72,6 +74,19 @@ import UIKit
     meeting.leave()
     await room.until("the meeting is over") { log.lines.last == "ended: left" }
     #expect(log.has("no tile of bea"))
+  }
+
+  @Test(.room(as: "Ana", media: .stamps)) func volumeFollowsSpeechAndMute() async throws {
+    let (room, log) = (TestRoom.current, Log())
+    let meeting = try await meeting(in: room, log)
+    #expect(meeting.setMicrophone(isOn: false))
+    let bea = try await room.join("Bea")
+    await room.until("Bea is loud") { log.volumes["bea"] == "high" }
+    bea.mute()
+    await room.until("Bea is muted") { log.volumes["bea"] == "muted" }
+    bea.unmute()
+    await room.until("Bea is loud again") { log.volumes["bea"] == "high" }
+    #expect(log.volumes["ana"] == "muted")
   }
 
   @Test(.room(as: "Ana", media: .stamps)) func viewShowsItsTileUntilItIsUnbound() async throws {

@@ -60,10 +60,8 @@ final class Roster: @unchecked Sendable {  // `attendees` is guarded: any thread
   }
 
   func setMuted(_ isMuted: Bool, _ id: String) {
-    attendees.withLock { attendees in
-      attendees[id]?.isMuted = isMuted
-      if isMuted { attendees[id]?.level = -127 }
-    }
+    // The level stays: the room does not report it again after a mute that is shorter than its interval.
+    attendees.withLock { attendees in attendees[id]?.isMuted = isMuted }
   }
 
   func setLevels(_ levels: [String: Int]) {

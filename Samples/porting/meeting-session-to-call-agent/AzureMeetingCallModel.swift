@@ -236,7 +236,7 @@ extension AzureMeetingCallModel {
   }
 
   func speakersChanged(attendeeInfo: [AzureMeeting.Attendee]) { roster.markSpeakers(attendeeInfo) }
-  // koine port: it handles what the call agent does not report, and does nothing
+  // koine port: nothing has to call it: it does nothing
   // func volumeDidChange(volumeUpdates: [VolumeUpdate]) {}
   // koine port: it handles what the call agent does not report, and does nothing
   // func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}

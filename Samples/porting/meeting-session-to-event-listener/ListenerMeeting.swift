@@ -20,7 +20,10 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
   /// The videos that the app has chosen; nil: all.
   var chosen: Set<Source>?
   weak var screen: Screen?
-  private var sounds: [String: (isMuted: Bool, isKnown: Bool)] = [:], known: Set<String> = []
+  private var known: Set<String> = []
+  private(set) var sounds: [String: (isMuted: Bool, isKnown: Bool)] = [:]
+  private(set) var levels: [String: Float] = [:]
+  var volumes: [String: Volume.Level] = [:]
   var topics: Set<String> = []
   /// The messages that are reported, and how often those that the room has kept are still looked for.
   var told: Set<String> = [], looks = 0
@@ -52,6 +55,9 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
     case .speakerChanged(let id):
       let speaker = id == call.localParticipant.id ? call.localParticipant : id.flatMap { call.participants[$0] }
       self.report(.speakersChanged(speaker.map { [Attendee($0)] } ?? []))
+    case .levelsChanged(let new):
+      levels.merge(new) { $1 }
+      new.keys.forEach(updateVolume)
     case .pathChanged(let isPoor): self.report(.pathChanged(isPoor))
     case .failed(let failure): if failure.kind == .screen, !call.isOver { screen?.fail() }
     case .messageReceived(let message):
@@ -71,7 +77,7 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
   }
   private func end() {
     for tile in tiles { remove(tile) }
-    (sent, sounds, known, watches) = ([:], [:], [], [:])
+    (sent, sounds, volumes, known, watches) = ([:], [:], [:], [], [:])
     report(.ended(call.meetingEnd))
   }
   private func join(_ person: VideoSDKRTC.Participant) {
@@ -91,7 +97,7 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
   }
   private func leave(_ person: VideoSDKRTC.Participant) {
     for kind in sent[person.id] ?? [] { setSent(kind, of: person, isSent: false) }
-    (sent[person.id], sounds[person.id], _) = (nil, nil, known.remove(person.id))
+    (sent[person.id], sounds[person.id], volumes[person.id], _) = (nil, nil, nil, known.remove(person.id))
     report(call.hasDropped(person) ? .attendeeDropped(Attendee(person)) : .attendeeLeft(Attendee(person)))
   }
   private func update(_ person: VideoSDKRTC.Participant) {
@@ -108,5 +114,6 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
     sounds[person.id] = (new, old.isKnown || isMuted == nil)
     let isNews = isMuted == nil ? new && !old.isKnown : old.isKnown && new != old.isMuted
     if isNews { report(.muted(Attendee(person), new)) }
+    if isMuted == nil || new != old.isMuted { updateVolume(of: person.id) }
   }
 }

@@ -237,7 +237,7 @@ extension ListenerMeetingCallModel {
   }
 
   func speakersChanged(attendeeInfo: [ListenerMeeting.Attendee]) { roster.markSpeakers(attendeeInfo) }
-  // koine port: it handles what the event listener does not report, and does nothing
+  // koine port: nothing has to call it: it does nothing
   // func volumeDidChange(volumeUpdates: [VolumeUpdate]) {}
   // koine port: it handles what the event listener does not report, and does nothing
   // func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}

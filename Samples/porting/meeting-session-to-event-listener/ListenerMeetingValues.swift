@@ -16,6 +16,13 @@ extension ListenerMeeting {
     return hasBegun && !call.isOver
   }
   func setStream(kind: ListenerKind, isOn: Bool) { call.setStream(kind: kind, isOn: isOn) }
+  /// Changes are reported from the first look on.
+  func updateVolume(of id: String) {
+    let person = id == call.localParticipant.id ? call.localParticipant : call.participants[id]
+    guard let sound = sounds[id], sound.isKnown, let person else { return }
+    let volume = Volume(attendee: Attendee(person), level: sound.isMuted ? .muted : .init(level: levels[id] ?? -127))
+    if volumes.updateValue(volume.level, forKey: id) != volume.level { report(.volumesChanged([volume])) }
+  }
   func switchCamera() { call.switchCamera() }
   /// The camera that is on, or that is turned on next.
   var activeCamera: Camera? { call.activeSide.map(Camera.init) }
@@ -53,6 +60,7 @@ extension ListenerMeeting {
   enum Event {
     case connecting, joined(isAgain: Bool), interrupted, ended(End), pathChanged(Bool)
     case attendeeJoined(Attendee), attendeeLeft(Attendee), attendeeDropped(Attendee), muted(Attendee, Bool)
+    case volumesChanged([Volume])
     case speakersChanged([Attendee]), sourceAdded(Source), sourceRemoved(Source)
     case tileAdded(Tile), tileRemoved(Tile), shareStarted, shareEnded(Failure?)
     case captureStarted, captureEnded, captureFailed(Failure)
@@ -69,6 +77,17 @@ extension ListenerMeeting {
     init(contentOf person: VideoSDKRTC.Participant) {
       self.init(id: person.id + "#content", name: person.displayName)
     }
+  }
+
+  /// An attendee with a changed volume, in the steps of a meeting.
+  struct Volume: Sendable {
+    enum Level: Int, CaseIterable, CustomStringConvertible, Sendable {
+      case muted = -1, notSpeaking, low, medium, high
+      var description: String { ["muted", "notSpeaking", "low", "medium", "high"][rawValue + 1] }
+      /// - Parameter level: in dBov.
+      init(level: Float) { self = level < -55 ? .notSpeaking : level < -40 ? .low : level < -25 ? .medium : .high }
+    }
+    let attendee: Attendee, level: Level
   }
 
   /// A video that can be received.

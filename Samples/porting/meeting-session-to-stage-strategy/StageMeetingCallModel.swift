@@ -238,7 +238,7 @@ extension StageMeetingCallModel {
   }
 
   func speakersChanged(attendeeInfo: [StageMeeting.Attendee]) { roster.markSpeakers(attendeeInfo) }
-  // koine port: it handles what the stage strategy does not report, and does nothing
+  // koine port: nothing has to call it: it does nothing
   // func volumeDidChange(volumeUpdates: [VolumeUpdate]) {}
   // koine port: it handles what the stage strategy does not report, and does nothing
   // func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}

@@ -239,7 +239,7 @@ extension KoineMeetingCallModel {
   }
 
   func speakersChanged(attendeeInfo: [Participant]) { roster.markSpeakers(attendeeInfo) }
-  // koine port: it handles what the common layer does not report, and does nothing
+  // koine port: nothing has to call it: it does nothing
   // func volumeDidChange(volumeUpdates: [VolumeUpdate]) {}
   // koine port: it handles what the common layer does not report, and does nothing
   // func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}

@@ -4,6 +4,7 @@ import Koine
 /// What a meeting reports beside the session's events. A share is an attendee: its id is its owner's and `#content`.
 enum MeetingEvent: Sendable {
   case joined(Participant), left(Participant, DepartureReason), muted(Participant, Bool)
+  case volumesChanged([RoomVolume])
   case tileAdded(RoomTile), tileRemoved(RoomTile), tilePaused(RoomTile, Bool)
   case captureStarted, captureEnded, captureFailed(Failure)
 }
@@ -12,6 +13,7 @@ final class RoomMeeting: RoomCall, @unchecked Sendable {
   var observer: ((SessionEvent) -> Void)?, meetingObserver: ((MeetingEvent) -> Void)?, chosen: Set<Track.ID>?
   private var tiles: [Track.ID: RoomTile] = [:], views: [Int: (sink: any VideoSink, stream: Track.ID)] = [:]
   private var sent: Set<Track.ID> = [], sound: [Participant.ID: (isMuted: Bool, isReported: Bool)] = [:], begin: Tick?
+  private var levels: [Participant.ID: Int] = [:], volumes: [Participant.ID: RoomVolume.Level] = [:]
 
   init(_ request: JoinRequest) {
     super.init(
@@ -49,7 +51,11 @@ final class RoomMeeting: RoomCall, @unchecked Sendable {
     switch event {
     case .stateChanged(.connected): if !hasEntered { joined(localParticipant.last) }
     case .participantJoined(let one): joined(one)
-    case .participantLeft(let one, let reason): (sound[one.id], _) = (nil, meetingObserver?(.left(one, reason)))
+    case .participantLeft(let one, let reason):
+      (sound[one.id], volumes[one.id], _) = (nil, nil, meetingObserver?(.left(one, reason)))
+    case .levelsChanged(let all):
+      levels = all
+      all.keys.forEach(updateVolume)
     case .streamAdded(let track, let owner) where !track.kind.isVideo || !owner.isLocal: update(track, owner)
     case .streamPublished(let track) where track.kind.isVideo: update(track, localParticipant.last)
     case .streamMuted(let track, let owner): update(track, owner)
@@ -72,6 +78,14 @@ final class RoomMeeting: RoomCall, @unchecked Sendable {
     let now = isMuted ?? before.isMuted
     sound[one.id] = (isMuted: now, isReported: before.isReported || isMuted == nil)
     if isMuted == nil ? now : before.isReported && now != before.isMuted { meetingObserver?(.muted(one, now)) }
+    if isMuted == nil || now != before.isMuted { updateVolume(of: one.id) }
+  }
+  /// Changes are reported from the first look on.
+  private func updateVolume(of id: Participant.ID) {
+    let people = [localParticipant.last] + (session?.participants ?? [])
+    guard let sound = sound[id], sound.isReported, let one = people.first(where: { $0.id == id }) else { return }
+    let volume = RoomVolume(attendee: one, level: sound.isMuted ? .muted : .init(level: levels[id] ?? -127))
+    if volumes.updateValue(volume.level, forKey: id) != volume.level { meetingObserver?(.volumesChanged([volume])) }
   }
   private func update(_ track: Track, _ owner: Participant, isThere: Bool = true) {
     let isSent = isThere && !track.isMuted, content = Participant(id: owner.id + "#content", name: owner.name)
@@ -100,21 +114,4 @@ final class RoomMeeting: RoomCall, @unchecked Sendable {
   var attendeeID: String { tile.stream.participant + (isContent ? "#content" : "") }
   var isContent: Bool { tile.kind == .screen }
   var pause: Koine.Tile.Pause? { tile.pause == .poorPath || tile.pause == .requested ? tile.pause : nil }
-}
-final class RoomScreen: @unchecked Sendable {  // a screen that is shared; used on the main queue only
-  var observer: ((MeetingEvent) -> Void)?
-  private var isOn = false, call: RoomCall
-  init(call: RoomCall) { self.call = call }
-  func start() { set(true, .captureStarted) }
-  func stop() { set(false, .captureEnded) }
-  private func set(_ isOn: Bool, _ event: MeetingEvent) {
-    guard isOn != self.isOn, let world = call.session?.world else { return }
-    let hasFailed = isOn && (try? Devices.camera(world.devices.screen)) == nil
-    self.isOn = isOn && !hasFailed
-    world.delivery.deliver { self.observer?(hasFailed ? .captureFailed(Failure(.screen, "")) : event) }
-  }
-}
-final class RoomShare { var videoSource: RoomScreen? }
-extension Failure.Code {
-  static func ~= (code: Self, error: any Error) -> Bool { (error as? Failure)?.code == code }
 }

@@ -1,4 +1,4 @@
-// What layers read from the meeting session style need to choose the received videos: the same file for every app.
+// Received videos and the shared screen of layers read from the meeting session style: the same file for every app.
 import Koine
 
 /// A video that can be received. A share is an attendee's: the id is its owner's and `#content`.
@@ -27,4 +27,23 @@ extension RoomMeeting {
     if let chosen, !chosen.contains(track.id) { session?.unsubscribe(from: track.id) }
     return RoomSource(track)
   }
+}
+
+/// A screen that is shared.
+final class RoomScreen: @unchecked Sendable {  // used on the main queue only
+  var observer: ((MeetingEvent) -> Void)?
+  private var isOn = false, call: RoomCall
+  init(call: RoomCall) { self.call = call }
+  func start() { set(true, .captureStarted) }
+  func stop() { set(false, .captureEnded) }
+  private func set(_ isOn: Bool, _ event: MeetingEvent) {
+    guard isOn != self.isOn, let world = call.session?.world else { return }
+    let hasFailed = isOn && (try? Devices.camera(world.devices.screen)) == nil
+    self.isOn = isOn && !hasFailed
+    world.delivery.deliver { self.observer?(hasFailed ? .captureFailed(Failure(.screen, "")) : event) }
+  }
+}
+final class RoomShare { var videoSource: RoomScreen? }
+extension Failure.Code {
+  static func ~= (code: Self, error: any Error) -> Bool { (error as? Failure)?.code == code }
 }

@@ -92,7 +92,8 @@ public enum Fact: String, Hashable, Sendable, CaseIterable {
   case streamsChanged, callsChanged, firstFrame
   case shareChanged, viewFailed
   // Of meetings.
-  case connecting, interrupted, participantDropped, participantMuted, participantUnmuted, speakersChanged
+  case connecting, interrupted, participantDropped, participantMuted, participantUnmuted, speakersChanged,
+    volumesChanged
   case tileAdded, tileRemoved, tilePaused, tileResumed, pathBecamePoor, pathRecovered
   case sourcesAvailable, sourcesUnavailable
   case videoConnecting, videoJoined, videoLeft, cameraAllowed

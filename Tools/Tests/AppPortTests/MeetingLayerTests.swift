@@ -27,6 +27,11 @@ import Testing
       }
     }
     public class SignalUpdate {}
+    public enum VolumeLevel: Int { case muted = -1, notSpeaking, low, medium, high }
+    public class VolumeUpdate {
+      public let attendeeInfo: AttendeeInfo, volumeLevel: VolumeLevel
+      init(_ info: AttendeeInfo) { (attendeeInfo, volumeLevel) = (info, .low) }
+    }
     public enum ModalityType { case content }
     public class DefaultModality {
       public let id: String, base: String
@@ -66,8 +71,9 @@ import Testing
     }
     public protocol RealtimeObserver: AnyObject {
       func attendeesDidJoin(attendeeInfo: [AttendeeInfo]); func attendeesDidDrop(attendeeInfo: [AttendeeInfo])
-      func signalStrengthDidChange(signalUpdates: [SignalUpdate])
+      func signalStrengthDidChange(signalUpdates: [SignalUpdate]); func volumeDidChange(volumeUpdates: [VolumeUpdate])
     }
+    extension RealtimeObserver { public func volumeDidChange(volumeUpdates: [VolumeUpdate]) {} }
     public protocol VideoTileObserver: AnyObject {
       func videoTileDidAdd(tileState: VideoTileState); func videoTileDidPause(tileState: VideoTileState)
     }
@@ -167,7 +173,10 @@ import Testing
     #expect(source.contains("  // private let logger = ConsoleLogger(name: \"app\")\n"))
     #expect(source.contains("    // let host = \"https://example.org\"\n"))
     #expect(layer.warnings == [])
-    #expect(layer.helpers.map(\.fileName) == ["RoomCall.swift", "RoomMeeting.swift", "RoomSources.swift"])
+    #expect(
+      layer.helpers.map(\.fileName) == [
+        "RoomCall.swift", "RoomMeeting.swift", "RoomSources.swift", "RoomVolumes.swift",
+      ])
   }
 
   @Test func observersGetOneFactOfOneAttendeeWhileTheyAreRegistered() throws {
@@ -207,6 +216,32 @@ import Testing
       ))
     #expect(source.contains("private var observed: Set<Observed> = []"))
     #expect(layer.warnings == [])
+  }
+
+  @Test func volumesKeepTheirStepsAndNumbers() throws {
+    let app = """
+      final class Model: RealtimeObserver {
+        let audioVideo: AudioVideoFacade
+        var volumes: [String: Int] = [:]
+        init(_ audioVideo: AudioVideoFacade) { self.audioVideo = audioVideo }
+        func start() { audioVideo.addRealtimeObserver(observer: self) }
+        func attendeesDidJoin(attendeeInfo: [AttendeeInfo]) {}
+        func attendeesDidDrop(attendeeInfo: [AttendeeInfo]) {}
+        func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}
+        func volumeDidChange(volumeUpdates: [VolumeUpdate]) {
+          for one in volumeUpdates where one.volumeLevel != .muted {
+            volumes[one.attendeeInfo.attendeeId] = one.volumeLevel.rawValue
+          }
+        }
+      }
+      """
+    for (target, type) in [(Style.koine, "RoomVolume"), (.stageStrategy, "StageMeeting.Volume")] {
+      let layer = try layer(app, to: target)
+      #expect(layer.source.contains("(volumeUpdates: [\(type)])"), "\(layer.source)")
+      #expect(layer.source.contains("for one in volumeUpdates where one.level != .muted {"))
+      #expect(layer.source.contains("volumes[one.attendee.id] = one.level.rawValue"))
+      #expect(layer.warnings == [])
+    }
   }
 
   @Test func tilesKeepTheirNumbersAndTellWhyTheyPause() throws {

@@ -94,7 +94,7 @@ public struct CallLayer: Sendable {
       context, sites.sites, renderer.shares, decided: Set(meanings.flatMap { $0.left(by: answers).keys }),
       answers: answers)
     let fates = outcomes.fates(by: answers)
-    let whole = Self.head(callClass, layer, writer, isForTests: isForTests) + body + dispatch
+    let whole = Self.head(callClass, layer, writer, of: body, isForTests: isForTests) + body + dispatch
     classPath = callClass.type.location.file
     changedFiles =
       isInPlace
@@ -177,9 +177,9 @@ public struct CallLayer: Sendable {
   }
 
   private static func head(
-    _ callClass: CallClass, _ layer: LayerDeclarations, _ writer: LayerWriter.Type, isForTests: Bool
+    _ callClass: CallClass, _ layer: LayerDeclarations, _ writer: LayerWriter.Type, of body: String, isForTests: Bool
   ) -> String {
-    var imports = imports(of: layer.items, writer)
+    var imports = imports(of: layer.items, writer).union(writer.modules(of: body))
     var testable: Set<String> = []
     for path in Set(layer.items.map(\.location.file)) {
       guard let source = callClass.source(of: path) else { continue }

@@ -6,6 +6,7 @@ final class KoineWriter: LayerWriter {
   override class var style: Style { .koine }
   override class var sources: [Style] { [.callAgent, .eventListener, .meetingSession, .stageStrategy] }
   override class var modules: Set<String> { ["Koine"] }
+  override class func modules(of text: String) -> Set<String> { text.contains("VideoView") ? ["UIKit"] : [] }
   override class func helpers(for reader: any StyleReader.Type) -> [LayerHelper] { reader.helpers }
 
   // MARK: Words

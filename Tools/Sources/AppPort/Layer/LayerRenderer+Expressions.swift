@@ -11,7 +11,10 @@ extension LayerRenderer {
     let token = member.declName.baseName
     if let base = member.base, token.text == "rawValue", let type = type(of: base), context.isVendor(type) {
       // The compiler has made the property: the table has no row for it.
-      guard let name = context.writer.rawValue(of: type) else { throw .unknown("\(type).rawValue") }
+      let isSame = context.reader.reader.typesWithSameRawValues.contains { type.hasSuffix("." + $0) }
+      guard let name = isSame ? "rawValue" : context.writer.rawValue(of: type) else {
+        throw .unknown("\(type).rawValue")
+      }
       return try render(Syntax(base)) + member.period.description + token.replaced(by: name)
     }
     // A property of all views, which the target's view has under a name of its own.

@@ -57,6 +57,8 @@ class LayerWriter {
   class var sources: [Style] { [] }
   /// The modules that new files import.
   class var modules: Set<String> { [] }
+  /// The modules of types in the text that the app need not have imported.
+  class func modules(of text: String) -> Set<String> { [] }
   /// The files that the layer of an app in a style needs.
   class func helpers(for reader: any StyleReader.Type) -> [LayerHelper] { [] }
   /// Whether the style has a word for one of the common layer.

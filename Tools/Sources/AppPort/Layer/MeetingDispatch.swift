@@ -124,6 +124,7 @@ struct MeetingDispatch {
       + when(".left(let attendee, _) \(people)", calls(.participantLeft, "[attendee]"))
       + when(".muted(let attendee, true) \(people)", calls(.participantMuted, "[attendee]"))
       + when(".muted(let attendee, false) \(people)", calls(.participantUnmuted, "[attendee]"))
+      + when(".volumesChanged(let volumes) \(people)", calls(.volumesChanged, "volumes"))
       + when(".tileAdded(let tile) \(tiles)", calls(.tileAdded, "tile"))
       + when(".tileRemoved(let tile) \(tiles)", calls(.tileRemoved, "tile"))
       + when(".tilePaused(let tile, true) \(tiles)", calls(.tilePaused, "tile"))

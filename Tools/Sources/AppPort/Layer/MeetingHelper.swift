@@ -2,7 +2,7 @@
 enum MeetingHelper {
   static let file = LayerHelper(
     fileName: "RoomMeeting.swift",
-    typeNames: ["MeetingEvent", "RoomMeeting", "RoomTile", "RoomScreen", "RoomShare"], source: source)
+    typeNames: ["MeetingEvent", "RoomMeeting", "RoomTile"], source: source)
 
   private static let source = #"""
     // What layers read from the meeting session style need beside `RoomCall`: the same file for every app.
@@ -11,6 +11,7 @@ enum MeetingHelper {
     /// What a meeting reports beside the session's events. A share is an attendee: its id is its owner's and `#content`.
     enum MeetingEvent: Sendable {
       case joined(Participant), left(Participant, DepartureReason), muted(Participant, Bool)
+      case volumesChanged([RoomVolume])
       case tileAdded(RoomTile), tileRemoved(RoomTile), tilePaused(RoomTile, Bool)
       case captureStarted, captureEnded, captureFailed(Failure)
     }
@@ -19,6 +20,7 @@ enum MeetingHelper {
       var observer: ((SessionEvent) -> Void)?, meetingObserver: ((MeetingEvent) -> Void)?, chosen: Set<Track.ID>?
       private var tiles: [Track.ID: RoomTile] = [:], views: [Int: (sink: any VideoSink, stream: Track.ID)] = [:]
       private var sent: Set<Track.ID> = [], sound: [Participant.ID: (isMuted: Bool, isReported: Bool)] = [:], begin: Tick?
+      private var levels: [Participant.ID: Int] = [:], volumes: [Participant.ID: RoomVolume.Level] = [:]
 
       init(_ request: JoinRequest) {
         super.init(
@@ -56,7 +58,11 @@ enum MeetingHelper {
         switch event {
         case .stateChanged(.connected): if !hasEntered { joined(localParticipant.last) }
         case .participantJoined(let one): joined(one)
-        case .participantLeft(let one, let reason): (sound[one.id], _) = (nil, meetingObserver?(.left(one, reason)))
+        case .participantLeft(let one, let reason):
+          (sound[one.id], volumes[one.id], _) = (nil, nil, meetingObserver?(.left(one, reason)))
+        case .levelsChanged(let all):
+          levels = all
+          all.keys.forEach(updateVolume)
         case .streamAdded(let track, let owner) where !track.kind.isVideo || !owner.isLocal: update(track, owner)
         case .streamPublished(let track) where track.kind.isVideo: update(track, localParticipant.last)
         case .streamMuted(let track, let owner): update(track, owner)
@@ -79,6 +85,14 @@ enum MeetingHelper {
         let now = isMuted ?? before.isMuted
         sound[one.id] = (isMuted: now, isReported: before.isReported || isMuted == nil)
         if isMuted == nil ? now : before.isReported && now != before.isMuted { meetingObserver?(.muted(one, now)) }
+        if isMuted == nil || now != before.isMuted { updateVolume(of: one.id) }
+      }
+      /// Changes are reported from the first look on.
+      private func updateVolume(of id: Participant.ID) {
+        let people = [localParticipant.last] + (session?.participants ?? [])
+        guard let sound = sound[id], sound.isReported, let one = people.first(where: { $0.id == id }) else { return }
+        let volume = RoomVolume(attendee: one, level: sound.isMuted ? .muted : .init(level: levels[id] ?? -127))
+        if volumes.updateValue(volume.level, forKey: id) != volume.level { meetingObserver?(.volumesChanged([volume])) }
       }
       private func update(_ track: Track, _ owner: Participant, isThere: Bool = true) {
         let isSent = isThere && !track.isMuted, content = Participant(id: owner.id + "#content", name: owner.name)
@@ -108,31 +122,14 @@ enum MeetingHelper {
       var isContent: Bool { tile.kind == .screen }
       var pause: Koine.Tile.Pause? { tile.pause == .poorPath || tile.pause == .requested ? tile.pause : nil }
     }
-    final class RoomScreen: @unchecked Sendable {  // a screen that is shared; used on the main queue only
-      var observer: ((MeetingEvent) -> Void)?
-      private var isOn = false, call: RoomCall
-      init(call: RoomCall) { self.call = call }
-      func start() { set(true, .captureStarted) }
-      func stop() { set(false, .captureEnded) }
-      private func set(_ isOn: Bool, _ event: MeetingEvent) {
-        guard isOn != self.isOn, let world = call.session?.world else { return }
-        let hasFailed = isOn && (try? Devices.camera(world.devices.screen)) == nil
-        self.isOn = isOn && !hasFailed
-        world.delivery.deliver { self.observer?(hasFailed ? .captureFailed(Failure(.screen, "")) : event) }
-      }
-    }
-    final class RoomShare { var videoSource: RoomScreen? }
-    extension Failure.Code {
-      static func ~= (code: Self, error: any Error) -> Bool { (error as? Failure)?.code == code }
-    }
 
     """#
 
   /// What apps need that choose the received videos.
   static let sources = LayerHelper(
-    fileName: "RoomSources.swift", typeNames: ["RoomSource"],
+    fileName: "RoomSources.swift", typeNames: ["RoomSource", "RoomScreen", "RoomShare"],
     source: #"""
-      // What layers read from the meeting session style need to choose the received videos: the same file for every app.
+      // Received videos and the shared screen of layers read from the meeting session style: the same file for every app.
       import Koine
 
       /// A video that can be received. A share is an attendee's: the id is its owner's and `#content`.
@@ -161,6 +158,47 @@ enum MeetingHelper {
           if let chosen, !chosen.contains(track.id) { session?.unsubscribe(from: track.id) }
           return RoomSource(track)
         }
+      }
+
+      /// A screen that is shared.
+      final class RoomScreen: @unchecked Sendable {  // used on the main queue only
+        var observer: ((MeetingEvent) -> Void)?
+        private var isOn = false, call: RoomCall
+        init(call: RoomCall) { self.call = call }
+        func start() { set(true, .captureStarted) }
+        func stop() { set(false, .captureEnded) }
+        private func set(_ isOn: Bool, _ event: MeetingEvent) {
+          guard isOn != self.isOn, let world = call.session?.world else { return }
+          let hasFailed = isOn && (try? Devices.camera(world.devices.screen)) == nil
+          self.isOn = isOn && !hasFailed
+          world.delivery.deliver { self.observer?(hasFailed ? .captureFailed(Failure(.screen, "")) : event) }
+        }
+      }
+      final class RoomShare { var videoSource: RoomScreen? }
+      extension Failure.Code {
+        static func ~= (code: Self, error: any Error) -> Bool { (error as? Failure)?.code == code }
+      }
+
+      """#)
+
+  static let volumes = LayerHelper(
+    fileName: "RoomVolumes.swift", typeNames: ["RoomVolume"],
+    source: #"""
+      // Volumes of layers read from the meeting session style: the same file for every app.
+      import Koine
+
+      /// An attendee with a changed volume.
+      struct RoomVolume: Sendable {
+        /// The steps of a meeting, with its numbers.
+        enum Level: Int, CaseIterable, CustomStringConvertible, Sendable {
+          case muted = -1, notSpeaking, low, medium, high
+          var description: String { ["muted", "notSpeaking", "low", "medium", "high"][rawValue + 1] }
+          /// - Parameter level: in dBov, as the session has it.
+          init(level: Int) {
+            self = level < -55 ? .notSpeaking : level < -40 ? .low : level < -25 ? .medium : .high
+          }
+        }
+        let attendee: Participant, level: Level
       }
 
       """#)

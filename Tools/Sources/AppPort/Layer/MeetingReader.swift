@@ -26,6 +26,8 @@ enum MeetingReader: StyleReader {
     "VideoTileState": "RoomTile", "VideoTileState.isContent": "RoomTile.isContent",
     "VideoTileState.attendeeId": "RoomTile.attendeeID",
     "RemoteVideoSource": "RoomSource", "RemoteVideoSource.attendeeId": "RoomSource.attendeeID",
+    "VolumeUpdate": "RoomVolume", "VolumeUpdate.attendeeInfo": "RoomVolume.attendee",
+    "VolumeUpdate.volumeLevel": "RoomVolume.level", "VolumeLevel": "RoomVolume.Level",
     "VideoSubscriptionConfiguration": "LayerPreference",
     "VideoSubscriptionConfiguration.init()": "LayerPreference.init()",
     "InAppScreenCaptureSource": "RoomScreen", "ContentShareSource": "RoomShare",
@@ -70,6 +72,7 @@ enum MeetingReader: StyleReader {
 
   static func reading(of symbol: String) -> Reading? {
     if let word = words[symbol] { return .word(word) }
+    if symbol.hasPrefix("VolumeLevel.") { return .word("RoomVolume.Level" + symbol.dropFirst("VolumeLevel".count)) }
     switch symbol {
     case "RealtimeControllerFacade.addRealtimeDataMessageObserver(topic:observer:)":
       return .registration(of: .ofTopic, isOn: true)
@@ -79,6 +82,8 @@ enum MeetingReader: StyleReader {
     }
   }
 
+  static let typesWithSameRawValues: Set<String> = ["VolumeLevel"]
+
   static func values(ofType symbol: String) -> [String]? {
     switch symbol {
     case "PermissionError": ["Failure.Code.microphoneDenied", "Failure.Code.cameraDenied"]
@@ -86,6 +91,15 @@ enum MeetingReader: StyleReader {
     case "SendDataMessageError":
       ["Failure.Code.tooLarge", "Failure.Code.tooMany", "Failure.Code.notConnected", "Failure.Code.forbidden"]
     case "CaptureSourceError": ["Failure.Code.screen"]
+    default: nil
+    }
+  }
+
+  static func difference(of symbol: String, in target: Style) -> String? {
+    guard symbol == "VolumeUpdate.volumeLevel" else { return nil }
+    return switch target {
+    case .eventListener: "`high` for the one active speaker, and `notSpeaking` for all others"
+    case .callAgent: "`high` for those that speak, and `notSpeaking` for all others"
     default: nil
     }
   }
@@ -250,7 +264,9 @@ enum MeetingReader: StyleReader {
     },
   ]
 
-  static var helpers: [LayerHelper] { [KoineHelper.file, MeetingHelper.file, MeetingHelper.sources] }
+  static var helpers: [LayerHelper] {
+    [KoineHelper.file, MeetingHelper.file, MeetingHelper.sources, MeetingHelper.volumes]
+  }
 
   static func dispatch(_ model: CallModel, of type: String, _ writer: LayerWriter) -> String? {
     MeetingDispatch(model, writer).text(of: type)

@@ -6,8 +6,9 @@ struct MeetingSourceDispatch {
   /// The facts that the helper reports in every style.
   static let facts: Set<Fact> = [
     .connecting, .joined, .interrupted, .left, .videoConnecting, .videoJoined, .videoLeft, .cameraAllowed,
-    .participantJoined, .participantLeft, .participantDropped, .participantMuted, .participantUnmuted, .tileAdded,
-    .tileRemoved, .sourcesAvailable, .sourcesUnavailable, .shareStarted, .shareEnded, .captureStarted, .captureEnded,
+    .participantJoined, .participantLeft, .participantDropped, .participantMuted, .participantUnmuted, .volumesChanged,
+    .tileAdded, .tileRemoved, .sourcesAvailable, .sourcesUnavailable, .shareStarted, .shareEnded, .captureStarted,
+    .captureEnded,
     .captureFailed,
   ]
 
@@ -75,6 +76,7 @@ struct MeetingSourceDispatch {
       + when("attendeeDropped(let attendee)", "attendees", calls(.participantDropped, "[attendee]"))
       + when("muted(let attendee, true)", "attendees", calls(.participantMuted, "[attendee]"))
       + when("muted(let attendee, false)", "attendees", calls(.participantUnmuted, "[attendee]"))
+      + when("volumesChanged(let volumes)", "attendees", calls(.volumesChanged, "volumes"))
       + when("speakersChanged(let attendees)", "speakers", calls(.speakersChanged, "attendees"))
     let media =
       when("tileAdded(let tile)", "tiles", calls(.tileAdded, "tile"))

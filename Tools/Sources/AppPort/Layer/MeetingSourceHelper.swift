@@ -5,7 +5,7 @@
 /// Beside the members that all helpers have, a style adds to its call: `init(_:)` with a request, `meetingEnd`, `hasDropped`,
 /// `activeSide`, `isSent(_:by:)`, `firstFrame(of:by:then:)`, `show(_:_:of:)`, `hide(_:_:of:)` and `receive(_:)`; to its failures: `kind`;
 /// and to its meeting: `messageLimit`. Of its reports, these are read: `phaseChanged`, `personJoined`, `personLeft`, `streamAdded`,
-/// `streamRemoved`, `speakerChanged`, `pathChanged`, `messageReceived` and `failed` of a shared screen.
+/// `streamRemoved`, `speakerChanged`, `levelsChanged`, `pathChanged`, `messageReceived` and `failed` of a shared screen.
 enum MeetingSourceHelper {
   static func files(for writer: VendorWriter.Type) -> [LayerHelper] {
     [("Meeting", meeting), ("MeetingTiles", tiles), ("MeetingValues", values)].map { name, text in
@@ -35,7 +35,10 @@ enum MeetingSourceHelper {
       /// The videos that the app has chosen; nil: all.
       var chosen: Set<Source>?
       weak var screen: Screen?
-      private var sounds: [String: (isMuted: Bool, isKnown: Bool)] = [:], known: Set<String> = []
+      private var known: Set<String> = []
+      private(set) var sounds: [String: (isMuted: Bool, isKnown: Bool)] = [:]
+      private(set) var levels: [String: Float] = [:]
+      var volumes: [String: Volume.Level] = [:]
       var topics: Set<String> = []  ‹with ReceivedMessage›
       /// The messages that are reported, and how often those that the room has kept are still looked for.  ‹with ReceivedMessage›
       var told: Set<String> = [], looks = 0  ‹with ReceivedMessage›
@@ -67,6 +70,9 @@ enum MeetingSourceHelper {
         case .speakerChanged(let id):
           let speaker = id == call.localParticipant.id ? call.localParticipant : id.flatMap { call.participants[$0] }
           self.report(.speakersChanged(speaker.map { [Attendee($0)] } ?? []))
+        case .levelsChanged(let new):
+          levels.merge(new) { $1 }
+          new.keys.forEach(updateVolume)
         case .pathChanged(let isPoor): self.report(.pathChanged(isPoor))  ‹with ConnectionQuality›
         case .failed(let failure): if failure.kind == .screen, !call.isOver { screen?.fail() }
         case .messageReceived(let message):  ‹with ReceivedMessage›
@@ -86,7 +92,7 @@ enum MeetingSourceHelper {
       }
       private func end() {
         for tile in tiles { remove(tile) }
-        (sent, sounds, known, watches) = ([:], [:], [], [:])
+        (sent, sounds, volumes, known, watches) = ([:], [:], [:], [], [:])
         report(.ended(call.meetingEnd))
       }
       private func join(_ person: ‹Participant›) {
@@ -106,7 +112,7 @@ enum MeetingSourceHelper {
       }
       private func leave(_ person: ‹Participant›) {
         for kind in sent[person.id] ?? [] { setSent(kind, of: person, isSent: false) }
-        (sent[person.id], sounds[person.id], _) = (nil, nil, known.remove(person.id))
+        (sent[person.id], sounds[person.id], volumes[person.id], _) = (nil, nil, nil, known.remove(person.id))
         report(call.hasDropped(person) ? .attendeeDropped(Attendee(person)) : .attendeeLeft(Attendee(person)))
       }
       private func update(_ person: ‹Participant›) {
@@ -123,6 +129,7 @@ enum MeetingSourceHelper {
         sounds[person.id] = (new, old.isKnown || isMuted == nil)
         let isNews = isMuted == nil ? new && !old.isKnown : old.isKnown && new != old.isMuted
         if isNews { report(.muted(Attendee(person), new)) }
+        if isMuted == nil || new != old.isMuted { updateVolume(of: person.id) }
       }
     }
 
@@ -248,6 +255,13 @@ enum MeetingSourceHelper {
         return hasBegun && !call.isOver
       }
       func setStream(kind: ‹Track.Kind›, isOn: Bool) { call.setStream(kind: kind, isOn: isOn) }
+      /// Changes are reported from the first look on.
+      func updateVolume(of id: String) {
+        let person = id == call.localParticipant.id ? call.localParticipant : call.participants[id]
+        guard let sound = sounds[id], sound.isKnown, let person else { return }
+        let volume = Volume(attendee: Attendee(person), level: sound.isMuted ? .muted : .init(level: levels[id] ?? -127))
+        if volumes.updateValue(volume.level, forKey: id) != volume.level { report(.volumesChanged([volume])) }
+      }
       func switchCamera() { call.switchCamera() }
       /// The camera that is on, or that is turned on next.
       var activeCamera: Camera? { call.activeSide.map(Camera.init) }
@@ -287,6 +301,7 @@ enum MeetingSourceHelper {
       enum Event {
         case connecting, joined(isAgain: Bool), interrupted, ended(End), pathChanged(Bool)
         case attendeeJoined(Attendee), attendeeLeft(Attendee), attendeeDropped(Attendee), muted(Attendee, Bool)
+        case volumesChanged([Volume])
         case speakersChanged([Attendee]), sourceAdded(Source), sourceRemoved(Source)
         case tileAdded(Tile), tileRemoved(Tile), shareStarted, shareEnded(Failure?)
         case captureStarted, captureEnded, captureFailed(Failure)
@@ -303,6 +318,17 @@ enum MeetingSourceHelper {
         init(contentOf person: ‹Participant›) {
           self.init(id: person.id + "#content", name: person.‹Participant.name›)
         }
+      }
+
+      /// An attendee with a changed volume, in the steps of a meeting.
+      struct Volume: Sendable {
+        enum Level: Int, CaseIterable, CustomStringConvertible, Sendable {
+          case muted = -1, notSpeaking, low, medium, high
+          var description: String { ["muted", "notSpeaking", "low", "medium", "high"][rawValue + 1] }
+          /// - Parameter level: in dBov.
+          init(level: Float) { self = level < -55 ? .notSpeaking : level < -40 ? .low : level < -25 ? .medium : .high }
+        }
+        let attendee: Attendee, level: Level
       }
 
       /// A video that can be received.

@@ -18,6 +18,8 @@ protocol StyleReader: Sendable {
   static func structure(of symbol: String) -> Structure?
   /// The values of the common layer that a test for a type of the vendor's (`is`) means; nil: the type alone.
   static func values(ofType symbol: String) -> [String]?
+  /// Enums of the vendor's whose counterparts have the same raw values.
+  static var typesWithSameRawValues: Set<String> { get }
   /// All files that layers read from this style need.
   static var helpers: [LayerHelper] { get }
   /// Types of the vendor's that stay objects: they are compared by identity in the new layer, too.
@@ -62,6 +64,7 @@ extension StyleReader {
   static var helper: LayerHelper? { nil }
   static func structure(of symbol: String) -> Structure? { nil }
   static func values(ofType symbol: String) -> [String]? { nil }
+  static var typesWithSameRawValues: Set<String> { [] }
   static var helpers: [LayerHelper] { [KoineHelper.file] + (helper.map { [$0] } ?? []) }
   static var objects: Set<String> { [] }
   static var helperWords: Set<String> { [] }

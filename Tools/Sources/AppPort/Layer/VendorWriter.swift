@@ -64,7 +64,8 @@ class VendorWriter: LayerWriter {
     "RoomMeeting": "", "JoinRequest": ".Request", "RoomMeeting.Attendee": ".Attendee", "RoomMeeting.End": ".End",
     "RoomMeeting.Failure": ".Failure", "RoomMeeting.Failure?": ".Failure?", "RoomMeeting.Camera": ".Camera",
     "RoomTile": ".Tile", "RoomTile.Pause?": ".Tile.Pause?", "RoomSource": ".Source", "RoomScreen": ".Screen",
-    "RoomShare": ".Share", "LayerPreference": ".Preference",
+    "RoomShare": ".Share", "LayerPreference": ".Preference", "RoomVolume": ".Volume",
+    "RoomVolume.Level": ".Volume.Level",
   ].mapValues { "‹Prefix›Meeting" + $0 }
 
   /// The names of `AgentCallHelper`.
@@ -169,6 +170,7 @@ class VendorWriter: LayerWriter {
     return word == "self" || word == "String" || word.hasPrefix("UIView.") || words[word] != nil
       || ownNames[word] != nil || names[word] != nil || word.hasPrefix("(") || word == "added" || word == "removed"
       || word.hasPrefix("RoomMeeting.") || word.hasPrefix("RoomTile.")
+      || word.hasPrefix("RoomVolume.")
   }
 
   override func name(of word: String) -> (text: String, share: Share) { Self.type(of: word) }

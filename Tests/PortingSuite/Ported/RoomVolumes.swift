@@ -1,0 +1,1 @@
+../../../Samples/porting/meeting-session/RoomVolumes.swift
