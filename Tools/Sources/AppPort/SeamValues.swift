@@ -529,17 +529,31 @@ final class SeamValues {
       properties.append("  let \(member.symbol.name): \(form.text)")
       arguments.append("\(member.symbol.name): \(form.convert("value.\(member.symbol.name)"))")
     }
-    if keeps || properties.isEmpty {
+    let needsIdentity = type.symbol.kind == .class && usesObjectIdentifiers
+    if keeps || properties.isEmpty || needsIdentity {
       properties.append("  /// The layer's own object.\n  let original: Any")
       arguments.append("original: value")
     }
+    let identity = needsIdentity ? Self.identity(of: new) : []
     return Text(
-      value: ["/// What the app reads of the vendor's \(old).", "struct \(new) {"] + properties + ["}"],
+      value: ["/// What the app reads of the vendor's \(old).", "struct \(new) {"] + properties + ["}"] + identity,
       conversion: [
         "extension \(new) {", "  init(_ value: \(old)) {", "    self.init(\(arguments.joined(separator: ", ")))", "  }",
         "}",
       ]
     )
+  }
+
+  /// Other code may tell objects of the vendor's apart by `ObjectIdentifier(stream)`.
+  private var usesObjectIdentifiers: Bool {
+    callClass.app.files.contains { $0.occurrences.contains { $0.symbol.usr == "s:SO" } }
+  }
+
+  private static func identity(of value: String) -> [String] {
+    [
+      "", "extension ObjectIdentifier {", "  /// That of the layer's own object.",
+      "  init(_ value: \(value)) { self.init(value.original as AnyObject) }", "}",
+    ]
   }
 
   /// Code that has the vendor's import in its own file for the layer's sake, such as extensions of the vendor's types, does not count: it

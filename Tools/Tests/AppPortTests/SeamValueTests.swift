@@ -317,6 +317,22 @@ import Testing
         "struct RowValue: Hashable {\n  let name: String\n  let number: Int\n  let stream: Set<String>\n}"))
   }
 
+  @Test func objectIdentifierOfAValueIsThatOfTheLayersObject() throws {
+    let seam = try seam(
+      """
+      struct Viewer { let name: String; let video: StageStream? }
+      final class Model { var viewers: [Viewer] { [] } }
+      """,
+      """
+      func show(_ model: Model) -> [ObjectIdentifier?] {
+        model.viewers.map { viewer in viewer.video.map { ObjectIdentifier($0) } }
+      }
+      """)
+    #expect(
+      seam.source.contains("struct StageStreamValue {\n  /// The layer's own object.\n  let original: Any\n}"))
+    #expect(seam.source.contains("  init(_ value: StageStreamValue) { self.init(value.original as AnyObject) }"))
+  }
+
   @Test func valuesCompareWhatCanBeCompared() throws {
     let seam = try seam(
       """
