@@ -77,7 +77,7 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
   }
   private func end() {
     for tile in tiles { remove(tile) }
-    (sent, sounds, volumes, known, watches) = ([:], [:], [:], [], [:])
+    (sent, sounds, levels, volumes, known, watches) = ([:], [:], [:], [:], [], [:])
     report(.ended(call.meetingEnd))
   }
   private func join(_ person: VideoSDKRTC.Participant) {
@@ -97,7 +97,8 @@ final class ListenerMeeting: @unchecked Sendable {  // used on the main queue on
   }
   private func leave(_ person: VideoSDKRTC.Participant) {
     for kind in sent[person.id] ?? [] { setSent(kind, of: person, isSent: false) }
-    (sent[person.id], sounds[person.id], volumes[person.id], _) = (nil, nil, nil, known.remove(person.id))
+    (sent[person.id], sounds[person.id], _) = (nil, nil, known.remove(person.id))
+    (levels[person.id], volumes[person.id]) = (nil, nil)
     report(call.hasDropped(person) ? .attendeeDropped(Attendee(person)) : .attendeeLeft(Attendee(person)))
   }
   private func update(_ person: VideoSDKRTC.Participant) {

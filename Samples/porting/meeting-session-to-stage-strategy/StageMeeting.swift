@@ -67,7 +67,7 @@ final class StageMeeting: @unchecked Sendable {  // used on the main queue only,
   }
   private func end() {
     for tile in tiles { remove(tile) }
-    (sent, sounds, volumes, known, watches) = ([:], [:], [:], [], [:])
+    (sent, sounds, levels, volumes, known, watches) = ([:], [:], [:], [:], [], [:])
     report(.ended(call.meetingEnd))
   }
   private func join(_ person: StagePerson) {
@@ -86,7 +86,8 @@ final class StageMeeting: @unchecked Sendable {  // used on the main queue only,
   }
   private func leave(_ person: StagePerson) {
     for kind in sent[person.id] ?? [] { setSent(kind, of: person, isSent: false) }
-    (sent[person.id], sounds[person.id], volumes[person.id], _) = (nil, nil, nil, known.remove(person.id))
+    (sent[person.id], sounds[person.id], _) = (nil, nil, known.remove(person.id))
+    (levels[person.id], volumes[person.id]) = (nil, nil)
     report(call.hasDropped(person) ? .attendeeDropped(Attendee(person)) : .attendeeLeft(Attendee(person)))
   }
   private func update(_ person: StagePerson) {

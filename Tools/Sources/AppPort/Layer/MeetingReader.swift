@@ -99,7 +99,7 @@ enum MeetingReader: StyleReader {
     guard symbol == "VolumeUpdate.volumeLevel" else { return nil }
     return switch target {
     case .eventListener: "`high` for the one active speaker, and `notSpeaking` for all others"
-    case .callAgent: "`high` for those that speak, and `notSpeaking` for all others"
+    case .callAgent: "`high` for other attendees that speak, and `notSpeaking` for all others"
     default: nil
     }
   }
