@@ -77,7 +77,7 @@ extension AzureStage {
     case answer = 1203, lost = 1300, device = 10101
 
     static let domain = "AzureStage.Fault", isFatalKey = "isFatal"
-    /// Without these the stage goes on.
+    /// All errors but these are fatal, as in the SDK of stages.
     private var isFatal: Bool { ![.media, .full, .answer, .device].contains(self) }
     func error(_ message: String) -> NSError {
       let info: [String: Any] = [NSLocalizedDescriptionKey: message, Self.isFatalKey: isFatal]

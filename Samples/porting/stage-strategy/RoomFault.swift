@@ -12,7 +12,7 @@ enum RoomFault: Int {
     .unauthorized: .refused, .forbidden: .refused, .invalidParticipantID: .refused, .invalidRoom: .closed,
     .roomFull: .full, .unreachable: .lost, .notConnected: .lost, .ended: .lost, .device: .media,
   ]
-  /// Without these the stage goes on.
+  /// All errors but these are fatal, as in the SDK of stages.
   private var isFatal: Bool { ![.media, .full, .answer, .device].contains(self) }
   func error(_ message: String) -> NSError {
     let info: [String: Any] = [NSLocalizedDescriptionKey: message, Self.isFatalKey: isFatal]

@@ -119,7 +119,7 @@ import Testing
     try #require(try compilation.compile("AmazonChimeSDK", ["AmazonChimeSDK.swift": Self.vendor]))
   }
 
-  private func layer(_ model: String, to target: Style = .koine) throws -> CallLayer {
+  private func layer(_ model: String, to target: Style = .koine, isInPlace: Bool = false) throws -> CallLayer {
     try #require(try compilation.compile("App", ["Model.swift": "import AmazonChimeSDK\n" + model]))
     let files = [compilation.path("Model.swift")]
     let store = try IndexStore(path: compilation.store, toolchain: compilation.toolchain)
@@ -128,7 +128,7 @@ import Testing
       toolchain: compilation.toolchain)
     let app = try CompiledApp(store, files: files, modules: ["AmazonChimeSDK"])
     let facts = try TreeDump(command, toolchain: compilation.toolchain)
-    return try CallLayer(of: "Model", in: app, to: target) { _ throws(FactsFailure) in facts }
+    return try CallLayer(of: "Model", in: app, to: target, isInPlace: isInPlace) { _ throws(FactsFailure) in facts }
   }
 
   @Test func appInTheTargetsStyleIsRefused() throws {
@@ -242,6 +242,20 @@ import Testing
       #expect(layer.source.contains("volumes[one.attendee.id] = one.level.rawValue"))
       #expect(layer.warnings == [])
     }
+  }
+
+  /// The vendor's module has its view class; that of the common layer's is another module's.
+  @Test func layerThatShowsVideoImportsTheModuleOfItsView() throws {
+    let app = """
+      final class Model {
+        let audioVideo: AudioVideoFacade
+        init(_ audioVideo: AudioVideoFacade) { self.audioVideo = audioVideo }
+        func show(_ view: any VideoRenderView) { audioVideo.bindVideoView(videoView: view, tileId: 1) }
+      }
+      """
+    #expect(try layer(app).source.contains("import UIKit\n"))
+    #expect(try layer(app, isInPlace: true).changedFiles.first?.text.contains("import UIKit\n") == true)
+    #expect(try !layer(app, to: .eventListener).source.contains("import UIKit\n"))
   }
 
   @Test func tilesKeepTheirNumbersAndTellWhyTheyPause() throws {

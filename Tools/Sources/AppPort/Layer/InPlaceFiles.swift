@@ -36,7 +36,7 @@ struct InPlaceFiles {
   private func text(
     of source: CompiledSource, _ items: [(item: LayerDeclarations.Item, text: String)], _ dispatch: String
   ) -> String {
-    let imports = imports(of: source, items.map(\.item))
+    let imports = imports(of: source, items)
     var (text, hasImports, isLineGone) = ("", false, false)
     for statement in source.tree.statements {
       var piece = statement.description
@@ -59,10 +59,12 @@ struct InPlaceFiles {
     return text + source.tree.endOfFileToken.description
   }
 
-  private func imports(of source: CompiledSource, _ items: [LayerDeclarations.Item]) -> String {
+  private func imports(of source: CompiledSource, _ items: [(item: LayerDeclarations.Item, text: String)]) -> String {
     let own = source.tree.statements.compactMap { $0.item.as(ImportDeclSyntax.self)?.path.trimmedDescription }
-    var imports = (items.isEmpty ? ["Foundation"] : CallLayer.imports(of: items, type(of: writer))).subtracting(own)
-    if own.contains("UIKit") { imports.remove("KoineUIKit") }
+    let writer = type(of: writer)
+    let needed = CallLayer.imports(of: items.map(\.item), writer).union(writer.modules(of: items.map(\.text).joined()))
+    var imports = (items.isEmpty ? ["Foundation"] : needed).subtracting(own)
+    if own.contains("UIKit") || imports.contains("UIKit") { imports.remove("KoineUIKit") }
     return imports.sorted().map { "import \($0)" }.joined(separator: "\n")
   }
 

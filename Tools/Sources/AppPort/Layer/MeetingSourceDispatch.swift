@@ -8,8 +8,7 @@ struct MeetingSourceDispatch {
     .connecting, .joined, .interrupted, .left, .videoConnecting, .videoJoined, .videoLeft, .cameraAllowed,
     .participantJoined, .participantLeft, .participantDropped, .participantMuted, .participantUnmuted, .volumesChanged,
     .tileAdded, .tileRemoved, .sourcesAvailable, .sourcesUnavailable, .shareStarted, .shareEnded, .captureStarted,
-    .captureEnded,
-    .captureFailed,
+    .captureEnded, .captureFailed,
   ]
 
   private let model: CallModel
