@@ -133,9 +133,19 @@ public struct CompileCommand: Sendable {
 
   /// Checks the module's types, and writes nothing.
   /// - Throws: `FactsFailure` if the compiler cannot be started.
-  public func typecheck() throws(FactsFailure) -> Outcome {
+  public func typecheck() throws(FactsFailure) -> Outcome { try typecheck(only: files) }
+
+  /// Checks the types in some of the module's files, and of the others what these need: much faster in a large module.
+  /// - Throws: `FactsFailure` if the compiler cannot be started.
+  public func typecheck(only primary: [String]) throws(FactsFailure) -> Outcome {
     // Once for all files: in batches, each compiler reads the other files and the imports again.
-    try run(["-typecheck", "-whole-module-optimization"])
+    let mode = ["-typecheck", "-whole-module-optimization"]
+    let others = files.filter { !primary.contains($0) }
+    // The driver needs an input.
+    guard !others.isEmpty else { return try run(mode) }
+    // The driver hands its inputs on, in a list from a number on, and the compiler refuses a file that is there twice or only beside a list.
+    let chosen = primary.flatMap { ["-Xfrontend", "-primary-file", "-Xfrontend", $0] }
+    return try with(files: others).run(mode + ["-driver-filelist-threshold", "\(Int32.max)"] + chosen)
   }
 
   /// - Throws: `FactsFailure` if the compiler cannot be started.

@@ -41,6 +41,18 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: compilation.path("no.swiftmodule")))
   }
 
+  @Test func someFilesAreCheckedWithWhatTheyNeedOfTheOthers() throws {
+    for (name, text) in [("One.swift", "let one = two\n"), ("Two.swift", "let two = 2\nlet three = four\n")] {
+      try text.write(toFile: compilation.path(name), atomically: true, encoding: .utf8)
+    }
+    let files = ["One.swift", "Two.swift"].map(compilation.path)
+    let command = try command(["-c"] + files, sources: "")
+    #expect(try command.typecheck(only: [files[0]]).succeeded)
+    let outcome = try command.typecheck(only: [files[1]])
+    #expect(outcome.errors.map { $0.hasSuffix("Two.swift:2:13: error: cannot find 'four' in scope") } == [true])
+    #expect(try !command.typecheck(only: files).succeeded)
+  }
+
   @Test func commandThatLinksAnExecutableIsNotTheModules() throws {
     let line = { (arguments: [String]) in
       "    args: " + String(decoding: try JSONEncoder().encode(arguments), as: UTF8.self).replacing("\\/", with: "/")

@@ -87,7 +87,8 @@ public struct CallLayer: Sendable {
     }
     let typeName = prefix + callClass.name
     let dispatch =
-      context.model.handlers.isEmpty ? "" : "\n" + context.dispatch(of: typeName, without: renderer.unported)
+      context.model.handlers.isEmpty || renderer.unported.contains(callClass.type.symbol.usr)
+      ? "" : "\n" + context.dispatch(of: typeName, without: renderer.unported)
     let body = Self.withoutRepetitions(texts).map { Self.trimmed($0) + "\n" }.joined(separator: "\n").replacing(
       context.writer.placeOfMembers, with: context.writer.members)
     let outcomes = SiteOutcomes(
@@ -279,7 +280,10 @@ public struct CallLayer: Sendable {
     }
     while true {
       let new = try layer(isInPlace: false)
-      let outcome = try new.typecheck(beside: try command(new.module))
+      let module = try command(new.module)
+      // What is new can make the app's own files ambiguous, too; only the last round shows it.
+      var outcome = try new.typecheck(beside: module, isWhole: false)
+      if outcome.succeeded { outcome = try new.typecheck(beside: module) }
       // A member that a protocol requires first loses its statements, and is a comment if that is not enough.
       let news = new.refusals(of: outcome).filter { one in refusals.count { $0.place == one.place } < 3 }
       if outcome.succeeded, isInPlace {
@@ -306,9 +310,12 @@ public struct CallLayer: Sendable {
   }
 
   /// Checks the types of the new file and the helpers together with the module's, or as files of a test target that imports the module.
+  /// - Parameter isWhole: whether the module's own files are checked, too.
   /// - Throws: `FactsFailure` if the compiler cannot be started, or the files cannot be put into a temporary folder.
-  public func typecheck(beside module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
-    try typecheck(files(typeName + ".swift", source), beside: module)
+  public func typecheck(
+    beside module: CompileCommand, isWhole: Bool = true
+  ) throws(FactsFailure) -> CompileCommand.Outcome {
+    try typecheck(files(typeName + ".swift", source), beside: module, isWhole: isWhole)
   }
 
   /// Checks the types of the module with the changed files and the helpers in the place of the app's.
@@ -328,7 +335,7 @@ public struct CallLayer: Sendable {
   }
 
   func typecheck(
-    _ texts: [(name: String, text: String)], beside module: CompileCommand
+    _ texts: [(name: String, text: String)], beside module: CompileCommand, isWhole: Bool = true
   ) throws(FactsFailure) -> CompileCommand.Outcome {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-port-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -343,8 +350,8 @@ public struct CallLayer: Sendable {
     let kept = module.files.filter {
       !replaced.contains(PortedFiles.resolved($0)) && !PortedFiles.isWritten($0, as: names)
     }
-    return try
-      (isForTests ? module.with(files: paths, module: module.module + "Tests") : module.with(files: kept + paths))
-      .typecheck().without(folder: folder.path)
+    let all =
+      isForTests ? module.with(files: paths, module: module.module + "Tests") : module.with(files: kept + paths)
+    return try all.typecheck(only: isWhole ? all.files : paths).without(folder: folder.path)
   }
 }
