@@ -17,6 +17,7 @@ import Testing
     public enum CameraPosition { case front, back; public mutating func toggle() {} }
     public class PubSubMessage { public let message = "", timestamp = "" }
     public class RTCMediaStreamTrack {}
+    public class Poll {}
     public class RTCVideoTrack: RTCMediaStreamTrack {}
     public class MediaStream { public let track = RTCMediaStreamTrack() }
     public protocol MeetingEventListener: AnyObject {
@@ -375,6 +376,83 @@ import Testing
     #expect(second.layer.source.contains("    // meeting?.leave()\n  }\n"))
     let third = try refused("func leave()", "no such type", of: second.layer, after: second.refusals, app, facts)
     #expect(third.layer.source.contains("  // func leave() { meeting?.leave() }\n"))
+  }
+
+  @Test func classKeepsItsOtherMembersIfAnInitializerCannotBePorted() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        let count: Int
+        var meeting: Meeting?
+        init(_ other: Meeting) {
+          count = other.startHLS()
+          meeting = other
+        }
+        func leave() { meeting?.leave() }
+      }
+      func make(_ meeting: Meeting) -> Model { Model(meeting) }
+      """)
+    let source = layer.source
+    // Without its value, the property would be unset: the compiler's check of types does not show it.
+    #expect(source.contains("  init(_ other: "))
+    #expect(source.contains("    // count = other.startHLS()\n    // meeting = other\n"))
+    #expect(source.contains("    fatalError(\"PORT: init is not ported\")\n  }\n"))
+    #expect(source.contains("  func leave() { meeting?.session?.leave {} }\n"))
+    #expect(layer.warnings.count == 1)
+  }
+
+  @Test func classWhoseInitializersAreCommentsGetsOneThatNothingCalls() throws {
+    let (app, facts) = try compiled(
+      """
+      final class Model {
+        let count: Int
+        var meeting: Meeting?
+        init(_ count: Int, _ listener: Poll) { self.count = count }
+        func leave() { meeting?.leave() }
+      }
+      """)
+    let first = try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    #expect(first.source.contains("  // init(_ count: Int, _ listener: Poll)"))
+    #expect(!first.source.contains("notPorted"))
+    let reason = "class 'KoineModel' has no initializers"
+    let second = try refused("final class", reason, of: first, app, facts)
+    #expect(
+      second.layer.source.contains("\n  init(notPorted: Void) { fatalError(\"PORT: init is not ported\") }\n}\n"))
+    #expect(second.layer.source.contains("  func leave() { meeting?.session?.leave {} }\n"))
+    // Once: then the class is a comment, and nothing calls its functions.
+    let third = try refused("final class", reason, of: second.layer, after: second.refusals, app, facts)
+    #expect(third.layer.source.contains("// final class Model {"))
+    #expect(!third.layer.source.contains("extension"))
+  }
+
+  @Test func ofSeveralPropertiesInOneDeclarationThoseThatCanBePortedStay() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var meeting: Meeting?, poll: Poll?, count = 0
+        func leave() { meeting?.leave(); count += 1 }
+        func close() { poll = nil }
+      }
+      """)
+    #expect(layer.source.contains("  var meeting: RoomCall?, count = 0\n"))
+    #expect(layer.source.contains("// poll: Poll?"))
+    #expect(layer.source.contains("func leave() { meeting?.session?.leave {}; count += 1 }"))
+    #expect(layer.source.contains("// poll = nil"))
+  }
+
+  @Test func typesWithTheVendorsModuleBeforeThemLoseIt() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var meeting: VideoSDKRTC.Meeting?
+        var people: [VideoSDKRTC.Participant] = []
+        func isCamera(_ kind: VideoSDKRTC.MediaType) -> Bool { kind == VideoSDKRTC.MediaType.share }
+      }
+      """)
+    #expect(!layer.source.contains("VideoSDKRTC"))
+    #expect(layer.source.contains("  var people: [RoomParticipant] = []\n"))
+    #expect(layer.source.contains("{ kind == Track.Kind.screen }"))
+    #expect(layer.warnings == [])
   }
 
   @Test func switchThatTheTargetsTypeHasMoreValuesForGetsADefault() throws {

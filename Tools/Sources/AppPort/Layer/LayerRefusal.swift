@@ -8,6 +8,8 @@ public struct LayerRefusal: Hashable, Sendable {
   let reason: String
   /// Whether a `switch` lacks values that only the target's type has.
   var needsDefault: Bool { reason == "switch must be exhaustive" }
+  /// Whether a class has lost all initializers, and its properties have no values without one.
+  var needsInitializer: Bool { reason.hasSuffix("has no initializers") }
 }
 
 /// Finds declarations again in a text: characters that no source has stand around each while the text is put together.

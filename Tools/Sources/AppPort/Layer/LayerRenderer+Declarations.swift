@@ -51,8 +51,10 @@ extension LayerRenderer {
       return comment(node, .unknown(symbol))
     }
     let found = refusals.filter { $0.place == place }
-    // A `default` is tried once.
-    let others = found.filter { !$0.needsDefault } + found.filter(\.needsDefault).dropFirst()
+    // A `default` and an initializer are tried once.
+    let others =
+      found.filter { !$0.needsDefault && !$0.needsInitializer } + found.filter(\.needsDefault).dropFirst()
+      + found.filter(\.needsInitializer).dropFirst()
     if let refusal = others.first {
       if others.count == 1, let text = withoutBody(node, .unknown(refusal.reason)) { return text }
       note(unported: node)
@@ -61,20 +63,29 @@ extension LayerRenderer {
     do {
       let outer = needsDefault
       defer { needsDefault = outer }
-      needsDefault = !found.isEmpty
+      needsDefault = found.contains(where: \.needsDefault)
       return try text()
     } catch {
-      if let text = withoutBody(node, error) { return text }
-      if case .unknown = error { note(unported: node) } else { note(unported: node, isLeftOut: true) }
+      if let text = withoutBody(node, error) ?? bindingsApart(node) { return text }
+      note(unported: node, isLeftOut: !error.isUnknown)
       return comment(node, error)
     }
   }
 
-  /// A member that a protocol of the app's requires, with its statements as a comment: the type still conforms.
+  /// A member that a protocol of the app's requires, with its statements as a comment: the type still conforms. An initializer, too, so that
+  /// the rest of its class stays.
   /// - Returns: nil for other declarations, and if the member's own types cannot be written.
   private func withoutBody(_ node: Syntax, _ error: Unportable) -> String? {
-    guard let member = node.as(MemberBlockItemSyntax.self), context.isRequired(member, in: source) else { return nil }
+    guard let member = node.as(MemberBlockItemSyntax.self) else { return nil }
     do {
+      if error.isUnknown, let initializer = member.decl.as(InitializerDeclSyntax.self),
+        let body = initializer.body
+      {
+        return try children(Syntax(initializer), before: Syntax(body)) + body.leftBrace.description
+          + commented(body.statements, error, then: [Self.stop("init")]) + body.rightBrace.description
+          + (member.semicolon?.description ?? "")
+      }
+      guard context.isRequired(member, in: source) else { return nil }
       if let function = member.decl.as(FunctionDeclSyntax.self), let body = function.body {
         let value = Self.emptyValue(of: function.signature.returnClause?.type, function.name.text)
         return try children(Syntax(function), before: Syntax(body)) + body.leftBrace.description
@@ -130,8 +141,44 @@ extension LayerRenderer {
     case "Bool": "return false"
     case "String": "return \"\""
     case "Int", "Int32", "Int64", "UInt", "UInt32", "UInt64", "Float", "Double", "CGFloat": "return 0"
-    default: "fatalError(\"PORT: \(name) is not ported\")"
+    default: stop(name)
     }
+  }
+
+  private static func stop(_ name: String) -> String { "fatalError(\"PORT: \(name) is not ported\")" }
+
+  /// An initializer that nothing calls, for a class that has lost its own, so that the rest of the class stays; nil for other classes.
+  func missingInitializer(of block: MemberBlockSyntax) -> String? {
+    guard let declaration = block.parent, let first = declaration.firstToken(viewMode: .sourceAccurate) else {
+      return nil
+    }
+    let place = source.location(of: first)
+    guard refusals.contains(where: { $0.place == place && $0.needsInitializer }) else { return nil }
+    return "\n\(Self.margin(of: declaration))  init(notPorted: Void) { \(Self.stop("init")) }"
+  }
+
+  /// Properties that one declaration makes, those that cannot be rendered as comments behind the others; nil for other declarations, and if
+  /// a property has its type from the next one.
+  private func bindingsApart(_ node: Syntax) -> String? {
+    guard let member = node.as(MemberBlockItemSyntax.self), let variable = member.decl.as(VariableDeclSyntax.self),
+      variable.bindings.count > 1,
+      variable.bindings.allSatisfy({ $0.typeAnnotation != nil || $0.initializer != nil })
+    else { return nil }
+    let start = variable.bindings.first!.leadingTrivia.description
+    var kept: [String] = [], comments = ""
+    for binding in variable.bindings {
+      do {
+        kept.append(try children(Syntax(binding), before: binding.trailingComma.map(Syntax.init)))
+      } catch {
+        note(unported: Syntax(binding), isLeftOut: !error.isUnknown)
+        comments += comment(binding, error)
+      }
+    }
+    guard !kept.isEmpty, let head = try? children(Syntax(variable), before: Syntax(variable.bindings)) else {
+      return nil
+    }
+    while comments.last?.isWhitespace == true { comments.removeLast() }
+    return head + start + kept.joined(separator: ", ") + comments
   }
 
   private func note(unported node: Syntax, isLeftOut: Bool = false) {

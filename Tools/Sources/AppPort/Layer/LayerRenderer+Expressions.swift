@@ -7,8 +7,20 @@ import SwiftSyntax
 // Expressions in the target's words.
 
 extension LayerRenderer {
+  /// Whether code names a vendor's module, before a name that others have, too: `VideoSDKRTC.Participant`.
+  private func isVendorModule(_ node: some SyntaxProtocol) -> Bool {
+    guard let token = node.firstToken(viewMode: .sourceAccurate), token == node.lastToken(viewMode: .sourceAccurate)
+    else { return false }
+    return source.occurrences(at: token).contains {
+      $0.symbol.kind == .module && VendorSites.style(of: $0.symbol.name) != nil
+    }
+  }
+
   func text(of member: MemberAccessExprSyntax) throws(Unportable) -> String? {
     let token = member.declName.baseName
+    if let base = member.base, isVendorModule(base) {
+      return member.leadingTrivia.description + (try render(Syntax(member.declName)))
+    }
     if let base = member.base, token.text == "rawValue", let type = type(of: base), context.isVendor(type) {
       // The compiler has made the property: the table has no row for it.
       let isSame = context.reader.reader.typesWithSameRawValues.contains { type.hasSuffix("." + $0) }
@@ -76,6 +88,10 @@ extension LayerRenderer {
 
   /// A type inside another one of the vendor's: `IVSBroadcastConfiguration.AspectMode`.
   func text(of type: MemberTypeSyntax) throws(Unportable) -> String? {
+    if isVendorModule(type.baseType) {
+      let arguments = try type.genericArgumentClause.map { clause throws(Unportable) in try render(Syntax(clause)) }
+      return type.leadingTrivia.description + (try render(Syntax(type.name))) + (arguments ?? "")
+    }
     guard case .code(let text)? = reading(at: type.name) else { return nil }
     let code = context.writer.code(text)
     markAll(in: type, code.share)

@@ -42,6 +42,7 @@ extension LayerRenderer {
         // What uses the variable is a comment, too, and not all of the function.
         if let local { locals.append((local, error)) }
         guard local != nil || Self.isAlone(item, in: items) else { throw error }
+        if let name = property(setBy: item) { throw .unknown("the value of '\(name)'") }
         text += comment(item, error)
       }
     }
@@ -152,6 +153,30 @@ extension LayerRenderer {
       next = current.parent
     }
     return false
+  }
+
+  /// A property that has no value but that of an assignment in an initializer; nil for other statements. The compiler finds it out only
+  /// after the types.
+  private func property(setBy item: CodeBlockItemSyntax) -> String? {
+    guard let assignment = item.item.as(SequenceExprSyntax.self)?.elements, assignment.count == 3,
+      assignment.dropFirst().first?.is(AssignmentExprSyntax.self) == true, let target = assignment.first,
+      let initializer = item.parent?.parent?.parent?.as(InitializerDeclSyntax.self),
+      let members = initializer.parent?.parent?.as(MemberBlockItemListSyntax.self)
+    else { return nil }
+    let targets = target.as(TupleExprSyntax.self)?.elements.map(\.expression) ?? [target]
+    let names = targets.compactMap { target in
+      let member = target.as(MemberAccessExprSyntax.self)
+      guard member == nil || member?.base?.trimmedDescription == "self" else { return nil as TokenSyntax? }
+      return member?.declName.baseName ?? target.as(DeclReferenceExprSyntax.self)?.baseName
+    }
+    let stored = members.compactMap { $0.decl.as(VariableDeclSyntax.self) }.flatMap(\.bindings).filter {
+      guard let type = $0.typeAnnotation?.type, $0.initializer == nil, $0.accessorBlock == nil else { return false }
+      return !type.is(OptionalTypeSyntax.self) && !type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self)
+    }
+    return names.first { name in
+      stored.contains { $0.pattern.trimmedDescription == name.text }
+        && !source.occurrences(at: name).contains { unported.contains($0.symbol.usr) }
+    }?.text
   }
 
   /// Whether the code around the statement compiles without it.

@@ -10,6 +10,8 @@ enum Unportable: Error, Equatable {
   case lost(symbol: String, instead: String)
   /// It uses a declaration of the app's that is left out, because the target has no word for what it does.
   case leftOut(String)
+
+  var isUnknown: Bool { if case .unknown = self { true } else { false } }
 }
 
 /// What has become of a call site.
@@ -100,8 +102,9 @@ final class LayerRenderer {
     if let member = node.as(MemberBlockItemSyntax.self) {
       return declaration(node) { () throws(Unportable) in try self.children(Syntax(member)) }
     }
-    if let block = node.as(MemberBlockSyntax.self), let owner = context.classBody(block, in: source) {
-      return try children(Syntax(block), before: Syntax(block.rightBrace)) + owner + (try text(of: block.rightBrace))
+    if let block = node.as(MemberBlockSyntax.self) {
+      let more = [context.classBody(block, in: source), missingInitializer(of: block)].compactMap { $0 }.joined()
+      return try children(Syntax(block), before: Syntax(block.rightBrace)) + more + (try text(of: block.rightBrace))
     }
     return try children(node)
   }
