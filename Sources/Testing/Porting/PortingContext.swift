@@ -66,7 +66,14 @@ public struct ChatFormat: Sendable {
 
 /// The number of tasks that sleep on a clock.
 final class SleeperCount: Sendable {
-  private let count = Lock(0)
-  var now: Int { count.withLock { $0 } }
-  func add(_ change: Int) { count.withLock { $0 += change } }
+  private let count = Lock((now: 0, most: 0))
+  func add(_ change: Int) {
+    count.withLock { count in
+      count.now += change
+      count.most = max(count.most, count.now)
+    }
+  }
+  /// The most at one time from now on: a task that sleeps again and again is awake for moments.
+  func beginCount() { count.withLock { $0.most = $0.now } }
+  var most: Int { count.withLock { $0.most } }
 }

@@ -187,11 +187,12 @@ final class PortingRun<Layer> {
     story.afterCall["the server's roster"] = watcher.rosterNames.contains(user) ? "lists the app" : "without the app"
     story.afterCall["camera"] = word(!isRunning(.camera))
     story.afterCall["microphone"] = word(!isRunning(.microphone))
-    story.afterCall["tasks that sleep"] = "\(context.sleepers.now)"
 
     recorder.beginStep()
     let callbacks = recorder.callbacks
+    context.sleepers.beginCount()
     await stirRoom()
+    story.afterCall["tasks that sleep"] = "\(context.sleepers.most)"
     story.afterCall["callbacks"] = "\(recorder.callbacks - callbacks)"
     story.afterCall["changes of facts"] = recorder.changes.map { "\($0.fact): \($0.value)" }.joined(separator: ", ")
 
