@@ -33,12 +33,12 @@ struct CompiledSource {
   /// A token's place in the app's own file.
   func location(of token: TokenSyntax) -> CodeLocation {
     let place = converter.location(for: token.positionAfterSkippingLeadingTrivia)
-    return CodeLocation(file: file.path, line: place.line + file.lineOffset, column: place.column)
+    return CodeLocation(file: file.path, line: file.lines.original(place.line), column: place.column)
   }
 
   /// The token that begins at a place; for a projected value (`$name`), whose place in the index is the name's, the token with the sign.
   func token(at location: CodeLocation) -> TokenSyntax? {
-    let offset = converter.position(ofLine: location.line - file.lineOffset, column: location.column)
+    let offset = converter.position(ofLine: file.lines.compiled(location.line), column: location.column)
     return tree.token(at: offset)
   }
 }

@@ -30,8 +30,8 @@ public struct CompiledApp: Sendable {
     public let module: String?
     /// The file that the compiler read: `path` itself, or its copy (`koine linux`).
     public let compiledPath: String?
-    /// Add it to a line of `compiledPath` to get the line of `path`.
-    public let lineOffset: Int
+    /// The lines of `path`, by those of `compiledPath`.
+    public let lines: LineMap
     /// The file's symbols, at places of the file itself; empty unless it is compiled.
     public let occurrences: [IndexOccurrence]
   }
@@ -51,19 +51,19 @@ public struct CompiledApp: Sendable {
     let freshness = Freshness(matched.compactMap { path, unit in unit.map { (path, $0) } })
     var declarations = Declarations()
     self.files = try matched.map { (path, found) throws(FactsFailure) in
-      guard let (unit, lineOffset) = found else {
-        return File(path: path, state: .notBuilt, module: nil, compiledPath: nil, lineOffset: 0, occurrences: [])
+      guard let (unit, lines) = found else {
+        return File(path: path, state: .notBuilt, module: nil, compiledPath: nil, lines: .same, occurrences: [])
       }
       let state = freshness.state(of: path, unit)
       guard state == .compiled else {
         return File(
-          path: path, state: state, module: unit.module, compiledPath: unit.file, lineOffset: lineOffset,
+          path: path, state: state, module: unit.module, compiledPath: unit.file, lines: lines,
           occurrences: [])
       }
-      let occurrences = try store.occurrences(in: unit).map { $0.moved(to: path, by: lineOffset) }
+      let occurrences = try store.occurrences(in: unit).map { $0.moved(to: path, by: lines) }
       declarations.add(occurrences, of: unit.module)
       return File(
-        path: path, state: .compiled, module: unit.module, compiledPath: unit.file, lineOffset: lineOffset,
+        path: path, state: .compiled, module: unit.module, compiledPath: unit.file, lines: lines,
         occurrences: occurrences)
     }
     for unit in units where modules.contains(unit.module) {
@@ -90,51 +90,51 @@ public struct CompiledApp: Sendable {
 }
 
 extension IndexOccurrence {
-  fileprivate func moved(to file: String, by lines: Int) -> IndexOccurrence {
+  fileprivate func moved(to file: String, by lines: LineMap) -> IndexOccurrence {
     IndexOccurrence(
       symbol: symbol, roles: roles,
-      location: CodeLocation(file: file, line: location.line + lines, column: location.column), relations: relations)
+      location: CodeLocation(file: file, line: lines.original(location.line), column: location.column),
+      relations: relations)
   }
 }
 
 /// Finds the unit of a source file: by its path, behind links, or by the copy that `koine linux` has written of it.
 private struct UnitMatches {
   private var byFile: [String: IndexUnit] = [:]
-  private var copies: [(original: String, unit: IndexUnit)] = []
+  private var copies: [(original: String, lines: LineMap, unit: IndexUnit)] = []
 
-  /// The ending of a copy's name, and the beginning of its first line, as `koine linux` writes them.
+  /// The ending of a copy's name, as `koine linux` writes it.
   private static let copyEnding = ".linux.swift"
-  private static let copyBeginning = #"#sourceLocation(file: ""#
 
   init(_ units: [IndexUnit]) {
     for unit in units {
-      if let original = Self.original(of: unit.file) { copies.append((original, unit)) }
+      if let (original, lines) = Self.original(of: unit.file) { copies.append((original, lines, unit)) }
       let path = Self.resolved(unit.file)
       if let other = byFile[path], (other.written ?? .distantPast) > (unit.written ?? .distantPast) { continue }
       byFile[path] = unit
     }
   }
 
-  /// - Returns: the unit, and the lines that its places lie below those of the file.
-  func unit(of path: String) -> (unit: IndexUnit, lineOffset: Int)? {
+  func unit(of path: String) -> (unit: IndexUnit, lines: LineMap)? {
     let path = Self.resolved(path)
-    if let unit = byFile[path] { return (unit, 0) }
+    if let unit = byFile[path] { return (unit, .same) }
     let found = copies.filter { path == $0.original || path.hasSuffix("/" + $0.original) }
-    // The copy's first line names the original, whose first line follows.
-    return found.max { ($0.unit.written ?? .distantPast) < ($1.unit.written ?? .distantPast) }.map { ($0.unit, -1) }
+    return found.max { ($0.unit.written ?? .distantPast) < ($1.unit.written ?? .distantPast) }
+      .map { ($0.unit, $0.lines) }
   }
 
   private static func resolved(_ path: String) -> String {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
   }
 
-  private static func original(of path: String) -> String? {
-    guard path.hasSuffix(copyEnding), let file = FileHandle(forReadingAtPath: path),
-      let data = try? file.read(upToCount: 4_096)
+  /// The file that a copy is of, as the copy's first directive names it: in the first line, or behind imports that the file misses.
+  private static func original(of path: String) -> (path: String, lines: LineMap)? {
+    guard path.hasSuffix(copyEnding), let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+    guard
+      let line = text.split(separator: "\n", maxSplits: 2).prefix(2).first(where: { $0.hasPrefix(LineMap.directive) }),
+      line.hasSuffix(", line: 1)")
     else { return nil }
-    let line = String(decoding: data.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    guard line.hasPrefix(copyBeginning), line.hasSuffix(", line: 1)") else { return nil }
-    return String(line.dropFirst(copyBeginning.count).prefix { $0 != "\"" })
+    return (String(line.dropFirst(LineMap.directive.count).prefix { $0 != "\"" }), LineMap(copy: text))
   }
 }
 
@@ -151,7 +151,7 @@ private struct Freshness {
   /// The size of a file of diagnostics without any, in bytes. One diagnostic takes more than the difference to 268, the size today.
   private static let emptyDiagnostics = 300
 
-  init(_ files: [(path: String, found: (unit: IndexUnit, lineOffset: Int))]) {
+  init(_ files: [(path: String, found: (unit: IndexUnit, lines: LineMap))]) {
     var lastEdit: [String: Date] = [:]
     for (path, found) in files {
       guard let edited = Self.edited(path, found.unit) else { continue }

@@ -107,4 +107,25 @@ import Testing
     let two = try #require(file.occurrences.first { $0.symbol.name == "two()" })
     #expect(two.location == CodeLocation(file: compilation.path(original), line: 2, column: 6))
   }
+
+  @Test func linesOfACopyWithGeneratedCodeAreThoseOfItsOriginal() throws {
+    let directive = { (line: Int) in "#sourceLocation(file: \"App.swift\", line: \(line))\n" }
+    try "class One {\n  @objc func one() {}\n}\nfunc two() {}\n".write(
+      toFile: compilation.path("App.swift"), atomically: true, encoding: .utf8)
+    try compilation.compile(
+      "App",
+      [
+        "App.linux.swift": "import Swift\n" + directive(1) + "class One {\n        func one() {}\n#sourceLocation()\n"
+          + "  func more() {\n  }\n" + directive(3) + "}\nfunc two() {}\n"
+      ])
+    let file = try app("App.swift").files[0]
+    #expect(file.state == .compiled)
+    let lines = file.occurrences.reduce(into: [:]) { $0[$1.symbol.name] = $1.location.line }
+    #expect([lines["One"], lines["one()"], lines["two()"]] == [1, 2, 4])
+    // It is no line of the app's file.
+    #expect(try #require(lines["more()"]) > 1_000)
+    #expect((1...4).map { file.lines.original(file.lines.compiled($0)) } == [1, 2, 3, 4])
+    let more = try #require(lines["more()"])
+    #expect(file.lines.compiled(more) == 6)
+  }
 }

@@ -24,7 +24,7 @@ struct InPlaceFiles {
       let isClass = source.file.path == callClass.type.location.file
       if places.isEmpty, !source.tree.statements.contains(where: { isVendorImport($0) }) { continue }
       let own = URL(fileURLWithPath: source.file.path).standardizedFileURL
-      guard source.file.lineOffset == 0, own == URL(fileURLWithPath: source.path).standardizedFileURL else {
+      guard !source.file.lines.isOfCopy, own == URL(fileURLWithPath: source.path).standardizedFileURL else {
         throw FactsFailure("\(source.file.path) was built from a copy: its own text cannot be ported in place")
       }
       texts.append(
