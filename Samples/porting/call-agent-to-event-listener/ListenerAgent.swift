@@ -19,8 +19,10 @@ final class ListenerAgent: @unchecked Sendable {  // used on the main queue only
   func register(
     credential: Credential, setup: Setup?, completion: @escaping (ListenerAgent?, (any Error)?) -> Void
   ) {
-    token = credential.token
-    Self.onMain { completion(self, nil) }
+    credential.read { [self] result in
+      do { token = try result.get() } catch { return completion(nil, error) }
+      completion(self, nil)
+    }
   }
   func machine(completion: @escaping (Machine?, (any Error)?) -> Void) {
     let machine = Machine()

@@ -5,15 +5,6 @@ import VideoSDKRTC
 import WebRTC
 
 extension ListenerAgent {
-  /// A participant's token, as the app's own server answers it.
-  struct Credential {
-    let token: String
-    init(token: String) throws {
-      guard ListenerCall.reads(token) else { throw Failure.unauthorized }
-      self.token = token
-    }
-  }
-
   /// What a user, a call or a channel begins with. The token has the user's name.
   final class Setup {
     var name = "", channel: Int32 = 0
@@ -38,6 +29,7 @@ extension ListenerAgent {
   final class Person: @unchecked Sendable {
     let id, displayName: String
     fileprivate(set) var streams: [Stream] = [], isKnown = false
+    fileprivate(set) var state = State.connected
     var isSpeaking = false
     init(id: String, name: String) { (self.id, self.displayName) = (id, name) }
     var isMuted: Bool { !streams.contains { $0.streamKind == .microphone && $0.isSent } }
@@ -75,6 +67,7 @@ extension ListenerAgent.Call {
   func leave(_ one: VideoSDKRTC.Participant) {
     guard let person = others.first(where: { $0.id == one.id }) else { return }
     others = others.filter { $0 !== person }
+    person.state = .ended
     report(.personLeft(person))
     if isOneToOne, others.isEmpty { hangUp { _ in } }
   }

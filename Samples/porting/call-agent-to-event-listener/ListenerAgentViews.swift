@@ -6,6 +6,29 @@ import VideoSDKRTC
 import WebRTC
 
 extension ListenerAgent {
+  /// A participant's token, as the app's own server answers it, or the app's way to one.
+  struct Credential {
+    typealias Refresher = (@escaping (String?, (any Error)?) -> Void) -> Void
+    private let token: String?, refresher: Refresher?
+    init(token: String) throws { (self.token, refresher) = (try Self.checked(token), nil) }
+    init(initialToken: String? = nil, refresher: @escaping Refresher) {
+      (token, self.refresher) = (initialToken, refresher)
+    }
+    init(of other: Credential) throws { self = other }
+    private static func checked(_ token: String?) throws -> String {
+      guard let token, ListenerCall.reads(token) else { throw Failure.unauthorized }
+      return token
+    }
+    /// Hands over a token, on the main queue.
+    func read(_ completion: @escaping (Result<String, any Error>) -> Void) {
+      if let token { return ListenerAgent.onMain { completion(.success(token)) } }
+      refresher? { token, error in
+        let result = Result { if let error { throw error } else { try Self.checked(token) } }
+        ListenerAgent.onMain { completion(result) }
+      }
+    }
+  }
+
   /// Shows one video in one view.
   final class Renderer: @unchecked Sendable {
     var handler: ((Renderer) -> Void)?, frameHandler: ((Renderer) -> Void)?

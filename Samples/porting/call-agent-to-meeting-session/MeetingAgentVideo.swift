@@ -9,6 +9,8 @@ extension MeetingAgent {
   struct Device: Sendable {
     let id, name: String, position: AVCaptureDevice.Position
     init(_ camera: AVCaptureDevice) { (id, name, position) = (camera.uniqueID, camera.localizedName, camera.position) }
+    /// Frames of the app's in a camera's place.
+    init() { (id, name, position) = ("frames", "Frames", .unspecified) }
   }
 
   /// The cameras, and which of them come and go.
@@ -52,11 +54,14 @@ extension MeetingAgent {
   /// A camera, or frames of the app's as a shared screen.
   final class Video: @unchecked Sendable {
     let isCamera: Bool, format: Format, source: Source
-    private(set) var device: Device!, isSent = false
+    private(set) var device = Device(), isSent = false
     var handler: ((Video) -> Void)?
     private var completion: Done?
 
-    init(camera: Device) { (isCamera, format, device, source) = (true, Format(), camera, Source(camera: camera)) }
+    init(camera: Device) {
+      (isCamera, format, source) = (true, Format(), Source(camera: camera))
+      device = camera
+    }
     init(formats: [Format]) {
       (isCamera, format, source) = (false, formats.first ?? Format(), Source(camera: nil))
     }

@@ -196,9 +196,9 @@ final class StageAgentCallModel: NSObject, ObservableObject {
     // koine port: the stage strategy has no OutgoingAudioOptions.init(); the options of a call have all in one
     // options.outgoingAudioOptions = OutgoingAudioOptions()
     options.isMuted = isMuted
-    // koine port: the stage strategy has no CallOptions.incomingVideoOptions; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for CallOptions.incomingVideoOptions
     // options.incomingVideoOptions = IncomingVideoOptions()
-    // koine port: the stage strategy has no CallOptions.incomingVideoOptions; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for CallOptions.incomingVideoOptions
     // options.incomingVideoOptions?.streamType = .remoteIncoming
     guard let cameraStream else { return }
     // koine port: the stage strategy has no OutgoingVideoOptions.init(); the options of a call have all in one
@@ -583,19 +583,19 @@ final class StageAgentChatChannel: NSObject, ObservableObject {
   var nameOf: ((String) -> String?)?
 
   private static let channelID: Int32 = 20
-  // koine port: the stage strategy has no DataChannelSender; the stage strategy has no word for it
+  // koine port: the stage strategy has no word for DataChannelSender
   // private var sender: DataChannelSender?
-  // koine port: the stage strategy has no DataChannelReceiver; the stage strategy has no word for it
+  // koine port: the stage strategy has no word for DataChannelReceiver
   // private var receivers: [DataChannelReceiver] = []
 
   func open(in call: StageAgent.Call) {
-    // koine port: the stage strategy has no Features.dataChannel; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for Features.dataChannel
     // let feature = call.feature(Features.dataChannel)
-    // koine port: the stage strategy has no DataChannelCallFeature.delegate; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for DataChannelCallFeature.delegate
     // feature.delegate = self
-    // koine port: the stage strategy has no DataChannelSenderOptions.init(); the stage strategy has no word for it
+    // koine port: the stage strategy has no word for DataChannelSenderOptions.init()
     // let options = DataChannelSenderOptions()
-    // koine port: the stage strategy has no DataChannelSenderOptions.channelId; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for DataChannelSenderOptions.channelId
     // options.channelId = Self.channelID
     // koine port: the stage strategy has no DataChannelSenderOptions.reliability; a stage of this generation carries no messages: the app's own server does
     // options.reliability = .durable
@@ -605,7 +605,7 @@ final class StageAgentChatChannel: NSObject, ObservableObject {
   }
 
   func close() {
-    // koine port: the stage strategy has no DataChannelSender.closeSender(); the stage strategy has no word for it
+    // koine port: the stage strategy has no word for DataChannelSender.closeSender()
     // sender?.closeSender()
     // koine port: sender is left out
     // sender = nil
@@ -623,7 +623,7 @@ final class StageAgentChatChannel: NSObject, ObservableObject {
   //   return true
   // }
 
-  // koine port: the stage strategy has no DataChannelCallFeature; the stage strategy has no word for it
+  // koine port: the stage strategy has no word for DataChannelCallFeature
   // func dataChannelCallFeature(
   //   _ dataChannelCallFeature: DataChannelCallFeature, didCreateReceiver args: DataChannelReceiverCreatedEventArgs
   // ) {
@@ -642,7 +642,7 @@ final class StageAgentChatChannel: NSObject, ObservableObject {
   //   onMain { [weak self] in self?.read(dataChannelReceiver) }
   // }
 
-  // koine port: the stage strategy has no DataChannelReceiver; the stage strategy has no word for it
+  // koine port: the stage strategy has no word for DataChannelReceiver
   // private func read(_ receiver: DataChannelReceiver) {
   //   while let message = receiver.receiveMessage() {
   //     let name = nameOf?(receiver.senderIdentifier) ?? receiver.senderIdentifier.rawId
@@ -797,12 +797,12 @@ final class StageAgentSlideShare: NSObject, @unchecked Sendable {
     guard let slide = Self.makeSlide(width: 640, height: 360, luma: luma) else { return nil }
     var format = StageAgent.Format()
     (format.width, format.height) = (640, 360)
-    // koine port: the stage strategy has no VideoStreamFormat.pixelFormat; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for VideoStreamFormat.pixelFormat
     // format.pixelFormat = .nv12
     format.framesPerSecond = 15
-    // koine port: the stage strategy has no VideoStreamFormat.stride1; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for VideoStreamFormat.stride1
     // format.stride1 = 640
-    // koine port: the stage strategy has no VideoStreamFormat.stride2; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for VideoStreamFormat.stride2
     // format.stride2 = 640
     var options = [StageAgent.Format]()
     options = [format]
@@ -854,9 +854,9 @@ final class StageAgentSlideShare: NSObject, @unchecked Sendable {
   private func sendFrame() {
     let frame = StageAgent.Frame()
     frame.buffer = slide
-    // koine port: the stage strategy has no RawVideoFrame.streamFormat; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for RawVideoFrame.streamFormat
     // frame.streamFormat = stream.format
-    // koine port: the stage strategy has no RawVideoFrame.timestampInTicks; the stage strategy has no word for it
+    // koine port: the stage strategy has no word for RawVideoFrame.timestampInTicks
     // frame.timestampInTicks = stream.timestampInTicks
     stream.send(frame) { _ in }  // A frame that is lost is followed by the next one.
   }

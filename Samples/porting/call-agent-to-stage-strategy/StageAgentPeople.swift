@@ -3,15 +3,6 @@ import AmazonIVSBroadcast
 import Foundation
 
 extension StageAgent {
-  /// A participant's token, as the app's own server answers it.
-  struct Credential {
-    let token: String
-    init(token: String) throws {
-      guard StageCall.reads(token) else { throw Failure.unauthorized }
-      self.token = token
-    }
-  }
-
   /// What a user, a call or a channel begins with. The token has the user's name.
   final class Setup {
     var name = "", channel: Int32 = 0
@@ -36,6 +27,7 @@ extension StageAgent {
   final class Person: @unchecked Sendable {
     let id, name: String
     fileprivate(set) var streams: [Stream] = [], isKnown = false
+    fileprivate(set) var state = State.connected
     var isSpeaking = false
     init(id: String, name: String) { (self.id, self.name) = (id, name) }
     var isMuted: Bool { !streams.contains { $0.kind == .microphone && $0.isSent } }
@@ -73,6 +65,7 @@ extension StageAgent.Call {
   func leave(_ one: StagePerson) {
     guard let person = others.first(where: { $0.id == one.id }) else { return }
     others = others.filter { $0 !== person }
+    person.state = .ended
     report(.personLeft(person))
     if isOneToOne, others.isEmpty { hangUp { _ in } }
   }

@@ -1,5 +1,34 @@
 // What layers that `koine port` writes of the call agent style need for options: the same file for every app.
+import Foundation
 import Koine
+import KoineBackends
+import KoineTokens
+
+/// A user's token, or the app's way to one. A token names the identity that it was issued to.
+struct RoomCredential {
+  typealias Refresher = (@escaping (String?, (any Error)?) -> Void) -> Void
+  private let token: String?, refresher: Refresher?
+  init(token: String) throws { (self.token, refresher) = (try Self.checked(token).token, nil) }
+  init(initialToken: String? = nil, refresher: @escaping Refresher) {
+    (token, self.refresher) = (initialToken, refresher)
+  }
+  init(of other: RoomCredential) throws { self = other }
+  private static func checked(_ token: String) throws -> (token: String, identity: String) {
+    (token, try AzureUserToken.reading(token).identity ?? UUID().uuidString)
+  }
+  /// Hands over a token; one that the app fetches comes on the main queue.
+  func read(_ completion: @escaping (Result<(token: String, identity: String), any Error>) -> Void) {
+    if let token { return completion(Result { try Self.checked(token) }) }
+    nonisolated(unsafe) let done = completion
+    refresher? { token, error in
+      let result = Result {
+        guard let token else { throw error ?? Failure(.unauthorized, "the app has no token") }
+        return try Self.checked(token)
+      }
+      do { try Backends.world().delivery.deliver { done(result) } } catch { done(.failure(error)) }
+    }
+  }
+}
 
 enum AgentCallState { case none, connecting, ringing, inLobby, connected, leaving, ended }
 

@@ -196,9 +196,9 @@ final class KoineAgentCallModel: NSObject, ObservableObject {
     // koine port: the common layer has no OutgoingAudioOptions.init(); the options of a call have all in one
     // options.outgoingAudioOptions = OutgoingAudioOptions()
     options.isMuted = isMuted
-    // koine port: the common layer has no CallOptions.incomingVideoOptions; the common layer has no word for it
+    // koine port: the common layer has no word for CallOptions.incomingVideoOptions
     // options.incomingVideoOptions = IncomingVideoOptions()
-    // koine port: the common layer has no CallOptions.incomingVideoOptions; the common layer has no word for it
+    // koine port: the common layer has no word for CallOptions.incomingVideoOptions
     // options.incomingVideoOptions?.streamType = .remoteIncoming
     guard let cameraStream else { return }
     // koine port: the common layer has no OutgoingVideoOptions.init(); the options of a call have all in one
@@ -591,7 +591,7 @@ final class KoineAgentChatChannel: NSObject, ObservableObject {
     feature.inboxHandler = { [weak self] inbox, call in self?.channelOpened(call, didCreateReceiver: inbox) }
     let options = CallSetup()
     options.channel = Self.channelID
-    // koine port: the common layer has no DataChannelSenderOptions.reliability; the common layer has no word for it
+    // koine port: the common layer has no word for DataChannelSenderOptions.reliability
     // options.reliability = .durable
     sender = feature.channel(setup: options)
     lines = []
@@ -782,12 +782,12 @@ final class KoineAgentSlideShare: NSObject, @unchecked Sendable {
     guard let slide = Self.makeSlide(width: 640, height: 360, luma: luma) else { return nil }
     var format = VideoFormat()
     (format.width, format.height) = (640, 360)
-    // koine port: the common layer has no VideoStreamFormat.pixelFormat; the common layer has no word for it
+    // koine port: the common layer has no word for VideoStreamFormat.pixelFormat
     // format.pixelFormat = .nv12
     format.framesPerSecond = 15
-    // koine port: the common layer has no VideoStreamFormat.stride1; the common layer has no word for it
+    // koine port: the common layer has no word for VideoStreamFormat.stride1
     // format.stride1 = 640
-    // koine port: the common layer has no VideoStreamFormat.stride2; the common layer has no word for it
+    // koine port: the common layer has no word for VideoStreamFormat.stride2
     // format.stride2 = 640
     var options = [VideoFormat]()
     options = [format]
@@ -839,9 +839,9 @@ final class KoineAgentSlideShare: NSObject, @unchecked Sendable {
   private func sendFrame() {
     let frame = RoomFrame()
     frame.buffer = slide
-    // koine port: the common layer has no RawVideoFrame.streamFormat; the common layer has no word for it
+    // koine port: the common layer has no word for RawVideoFrame.streamFormat
     // frame.streamFormat = stream.format
-    // koine port: the common layer has no RawVideoFrame.timestampInTicks; the common layer has no word for it
+    // koine port: the common layer has no word for RawVideoFrame.timestampInTicks
     // frame.timestampInTicks = stream.timestampInTicks
     stream.send(frame) { _ in }  // A frame that is lost is followed by the next one.
   }

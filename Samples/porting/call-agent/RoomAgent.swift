@@ -13,14 +13,6 @@ extension World {
   }
 }
 
-/// A user's token, and the identity that it was issued to.
-struct RoomCredential {
-  let token: String, identity: String
-  init(token: String) throws {
-    (self.token, identity) = (token, try AzureUserToken.reading(token).identity ?? UUID().uuidString)
-  }
-}
-
 /// A user who signs in, is rung and makes calls. All of this file is used on the main queue only, where events arrive.
 final class RoomAgent: @unchecked Sendable {
   private(set) var endpoint: Endpoint!
@@ -32,14 +24,15 @@ final class RoomAgent: @unchecked Sendable {
     credential: RoomCredential, setup: CallSetup?, completion: @escaping (RoomAgent?, (any Error)?) -> Void
   ) {
     nonisolated(unsafe) let done = completion
-    do {
-      let world = try World.holding(identity: credential.identity) ?? Backends.world()
-      let (identity, name) = (credential.identity, setup?.name ?? "")
-      endpoint = Endpoint(identity: identity, name: name, credential: credential.token, in: world)
-      token = credential.token
-      endpoint.observe { [weak self] in self?.receive($0) }
-      endpoint.register { outcome in do { done(try outcome.map { self }.get(), nil) } catch { done(nil, error) } }
-    } catch { done(nil, error) }
+    credential.read { [self] result in
+      do {
+        let (token, identity) = try result.get(), world = try World.holding(identity: identity) ?? Backends.world()
+        self.token = token
+        endpoint = Endpoint(identity: identity, name: setup?.name ?? "", credential: token, in: world)
+        endpoint.observe { [weak self] in self?.receive($0) }
+        endpoint.register { outcome in do { done(try outcome.map { self }.get(), nil) } catch { done(nil, error) } }
+      } catch { done(nil, error) }
+    }
   }
   func machine(completion: @escaping (Machine?, (any Error)?) -> Void) {
     nonisolated(unsafe) let done = completion

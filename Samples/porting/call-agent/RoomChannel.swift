@@ -19,6 +19,7 @@ extension RoomTrack {
 extension RoomParticipant {
   var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
   var isSpeaking: Bool { call.session?.dominantSpeaker == last.id }
+  var state: AgentCallState { call.participants[last.id] == nil ? .ended : .connected }
   /// The videos that it sends; after it has left, the videos that it sent.
   var videos: [RoomTrack] {
     let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }

@@ -3,6 +3,7 @@
 
 import AVFoundation
 import Combine
+import CoreMedia
 import Foundation
 import ReplayKit
 import UIKit

@@ -56,7 +56,7 @@ final class KoineMeetingCallModel: ObservableObject, @unchecked Sendable {  // u
     topics.insert(Self.chatTopic)
     do {
       try audioVideo.start()
-      // koine port: the common layer has no AudioVideoControllerFacade.startRemoteVideo(); the common layer has no word for it
+      // koine port: the common layer has no word for AudioVideoControllerFacade.startRemoteVideo()
       // audioVideo.startRemoteVideo()
     } catch { finish(KoineMeetingMeetingText.failure(error)) }
   }
@@ -261,7 +261,7 @@ extension KoineMeetingCallModel {
 
 extension KoineMeetingCallModel {
   func messageReceived(dataMessage: ReceivedMessage) {
-    // koine port: the common layer has no DataMessage.throttled; the common layer has no word for it
+    // koine port: the common layer has no word for DataMessage.throttled
     // guard !dataMessage.throttled else {
     //   notice = MeetingText.throttled
     //   return

@@ -11,7 +11,8 @@ enum MeetingEvent: Sendable {
 /// A call with shares as attendees, and with tiles from their first frame on.
 final class RoomMeeting: RoomCall, @unchecked Sendable {
   var observer: ((SessionEvent) -> Void)?, meetingObserver: ((MeetingEvent) -> Void)?, chosen: Set<Track.ID>?
-  private var tiles: [Track.ID: RoomTile] = [:], views: [Int: (sink: any VideoSink, stream: Track.ID)] = [:]
+  private(set) var tiles: [Track.ID: RoomTile] = [:]
+  private var views: [Int: (sink: any VideoSink, stream: Track.ID)] = [:]
   private var sent: Set<Track.ID> = [], sound: [Participant.ID: (isMuted: Bool, isReported: Bool)] = [:], begin: Tick?
   private var levels: [Participant.ID: Int] = [:], volumes: [Participant.ID: RoomVolume.Level] = [:]
 
@@ -97,9 +98,10 @@ final class RoomMeeting: RoomCall, @unchecked Sendable {
     if !isSent, track.kind == .screen { meetingObserver?(.left(content, .left)) }
   }
   private func show(_ tile: Koine.Tile) {
-    let isPaused = tile.pause == .poorPath, shown = tiles[tile.stream], before = shown?.tile
+    let isPaused = tile.pause == .poorPath || tile.pause == .requested
+    let shown = tiles[tile.stream], wasPaused = shown?.pause != nil
     shown?.tile = tile
-    if let shown, (before?.pause == .poorPath) != isPaused { meetingObserver?(.tilePaused(shown, isPaused)) }
+    if let shown, wasPaused != isPaused { meetingObserver?(.tilePaused(shown, isPaused)) }
     let isSeen = sent.contains(tile.stream) && !(tile.isLocal && tile.kind == .screen)
     if shown != nil || !isSeen || tile.width == 0 && !isPaused { return }
     let new = RoomTile(tile)

@@ -10,6 +10,10 @@ struct RoomSource: Hashable, Sendable {
 }
 
 extension RoomMeeting {
+  func setPaused(_ isPaused: Bool, tile id: Int) {
+    guard let stream = tiles.values.first(where: { $0.id == id })?.stream else { return }
+    if isPaused { session?.pause(stream) } else { session?.resume(stream) }
+  }
   /// Receives these videos with their preferences. With the first choice, a meeting ceases to receive all others.
   func choose(_ added: [RoomSource: LayerPreference], without removed: [RoomSource]) {
     guard let session else { return }

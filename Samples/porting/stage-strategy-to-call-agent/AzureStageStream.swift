@@ -21,7 +21,10 @@ extension AzureStage {
     /// Called when the app mutes or unmutes a stream that is sent.
     var muteHandler: ((Stream) -> Void)?
     private weak var call: AzureCall?
-    private var device: Device?, feed: Feed?, options = Video(), isSent = false
+    /// The device that it was made with.
+    private(set) var device: Device?
+    var name: String { device?.name ?? "" }
+    private var feed: Feed?, options = Video(), isSent = false
 
     init(_ kind: AzureStream.Kind, of person: String, in call: AzureCall, isMuted: Bool) {
       (self.kind, self.call, self.isMuted) = (kind, call, isMuted)

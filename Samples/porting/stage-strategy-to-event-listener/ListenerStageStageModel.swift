@@ -3,6 +3,7 @@
 
 import AVFoundation
 import Combine
+import CoreMedia
 import Foundation
 import UIKit
 import VideoSDKRTC
@@ -667,6 +668,7 @@ extension ListenerStageStageModel {
       if !person.isLocal { publishingChanged(stage, participant: person, didChange: true) }
       if !person.isLocal { decide(about: person, in: stage) }
     case .personLeft(let person):
+      publishingChanged(stage, participant: person, didChange: false)
       participantLeft(stage, participantDidLeave: person)
     case .publishingChanged(let person):
       publishingChanged(stage, participant: person, didChange: true)

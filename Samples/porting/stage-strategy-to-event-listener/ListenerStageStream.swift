@@ -23,7 +23,10 @@ extension ListenerStage {
     /// Called when the app mutes or unmutes a stream that is sent.
     var muteHandler: ((Stream) -> Void)?
     private weak var call: ListenerCall?
-    private var device: Device?, feed: Feed?, options = Video(), isSent = false
+    /// The device that it was made with.
+    private(set) var device: Device?
+    var name: String { device?.name ?? "" }
+    private var feed: Feed?, options = Video(), isSent = false
 
     init(_ kind: ListenerKind, of person: String, in call: ListenerCall, isMuted: Bool) {
       (self.kind, self.call, self.isMuted) = (kind, call, isMuted)

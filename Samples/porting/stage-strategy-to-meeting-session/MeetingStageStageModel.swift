@@ -4,6 +4,7 @@
 import AVFoundation
 import AmazonChimeSDK
 import Combine
+import CoreMedia
 import Foundation
 import UIKit
 
@@ -666,6 +667,7 @@ extension MeetingStageStageModel {
       if !person.isLocal { publishingChanged(stage, participant: person, didChange: true) }
       if !person.isLocal { decide(about: person, in: stage) }
     case .personLeft(let person):
+      publishingChanged(stage, participant: person, didChange: false)
       participantLeft(stage, participantDidLeave: person)
     case .publishingChanged(let person):
       publishingChanged(stage, participant: person, didChange: true)

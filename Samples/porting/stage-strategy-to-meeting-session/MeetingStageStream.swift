@@ -21,7 +21,10 @@ extension MeetingStage {
     /// Called when the app mutes or unmutes a stream that is sent.
     var muteHandler: ((Stream) -> Void)?
     private weak var call: MeetingCall?
-    private var device: Device?, feed: Feed?, options = Video(), isSent = false
+    /// The device that it was made with.
+    private(set) var device: Device?
+    var name: String { device?.name ?? "" }
+    private var feed: Feed?, options = Video(), isSent = false
 
     init(_ kind: MeetingStream.Kind, of person: String, in call: MeetingCall, isMuted: Bool) {
       (self.kind, self.call, self.isMuted) = (kind, call, isMuted)

@@ -3,6 +3,7 @@
 
 import AVFoundation
 import Combine
+import CoreMedia
 import Foundation
 import Koine
 import UIKit
@@ -665,6 +666,7 @@ extension KoineStageStageModel {
       if !participant.isLocal { publishingChanged(stage.session, participant: participant, didChange: true) }
       if !participant.isLocal { decide(about: participant, in: stage) }
     case .participantLeft(let participant, _):
+      publishingChanged(stage.session, participant: participant, didChange: false)
       participantLeft(stage.session, participantDidLeave: participant)
     case .attributesChanged(let participant):
       if let index = participants.firstIndex(where: { $0.id == participant.id }) { participants[index] = participant }

@@ -112,12 +112,15 @@ public struct Handler: Hashable, Sendable {
   public let location: CodeLocation
   /// The positions of the parameters that the function's statements never name.
   public let unused: Set<Int>
+  /// How the call class names the object that has the function, with what follows it: `adapter?.`; empty for the call class itself.
+  public let path: String
 
   public init(
-    fact: Fact, usr: String, name: String, owner: String, location: CodeLocation, unused: Set<Int> = []
+    fact: Fact, usr: String, name: String, owner: String, location: CodeLocation, unused: Set<Int> = [],
+    path: String = ""
   ) {
     (self.fact, self.usr, self.name, self.owner, self.location) = (fact, usr, name, owner, location)
-    self.unused = unused
+    (self.unused, self.path) = (unused, path)
   }
 
   /// The labels of its parameters; `_` for none.

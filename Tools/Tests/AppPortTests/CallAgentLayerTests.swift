@@ -15,6 +15,15 @@ import Testing
     public enum CallState { case none, connecting, connected, localHold, disconnecting, disconnected }
     public class HangUpOptions { public init() {}; public var forEveryone = false }
     public class CommunicationIdentifier { public let rawId = "" }
+    public class CommunicationUserIdentifier: CommunicationIdentifier { public let identifier = "" }
+    public class PhoneNumberIdentifier: CommunicationIdentifier { public let phoneNumber = "" }
+    public enum ParticipantState { case idle, connected, disconnected }
+    public class CommunicationTokenRefreshOptions {
+      public init(
+        initialToken: String? = nil, refreshProactively: Bool = false,
+        tokenRefresher: @escaping (@escaping (String?, Error?) -> Void) -> Void) {}
+    }
+    public class CommunicationTokenCredential { public init(withOptions: CommunicationTokenRefreshOptions) throws {} }
     public enum MediaStreamType { case video, screenSharing }
     public class CallVideoStream { public let id: Int32 = 0, mediaStreamType = MediaStreamType.video }
     public class OutgoingVideoStream: CallVideoStream {}
@@ -27,6 +36,7 @@ import Testing
     }
     public class RemoteParticipant {
       public let displayName = "", identifier = CommunicationIdentifier(), isSpeaking = false
+      public let state = ParticipantState.idle
       public var incomingVideoStreams: [CallVideoStream] { [] }
       public weak var delegate: (any RemoteParticipantDelegate)?
     }
@@ -61,6 +71,7 @@ import Testing
     public class JoinMeetingLocator {}
     public class RoomCallLocator: JoinMeetingLocator { public init(roomId: String) {} }
     public class GroupCallLocator: JoinMeetingLocator { public init(groupId: UUID) {} }
+    public class TeamsMeetingLinkLocator: JoinMeetingLocator { public init(meetingLink: String) {} }
     public protocol CallDelegate: AnyObject {
       func call(_ call: Call, didChangeState args: PropertyChangedEventArgs)
       func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs)
@@ -323,36 +334,118 @@ import Testing
     #expect(layer.warnings == [])
   }
 
-  @Test func delegatesOfOtherClassesStayUnderAWarning() throws {
+  @Test func identifiersAreTextsThatBeginWithTheirKind() throws {
+    let source = try layer(
+      """
+      final class Model {
+        func name(_ one: RemoteParticipant) -> String? {
+          switch one.identifier {
+          case is CommunicationUserIdentifier: return (one.identifier as! CommunicationUserIdentifier).identifier
+          case let phone as PhoneNumberIdentifier: return phone.phoneNumber
+          default: return nil
+          }
+        }
+        func isHere(_ one: RemoteParticipant) -> Bool { one.state == .connected }
+      }
+      """
+    ).source
+    let isUser = "one.id.prefix(2) != \"4:\""
+    #expect(source.contains("    case _ where \(isUser): return ((\(isUser) ? one.id : nil)!)\n"))
+    #expect(source.contains("    case let phone where phone.hasPrefix(\"4:\"): return String(phone.dropFirst(2))\n"))
+    #expect(source.contains("-> Bool { one.state == .connected }"))
+    #expect(!source.contains("#warning"))
+  }
+
+  @Test func tokenThatTheAppFetchesIsRead() throws {
     let layer = try layer(
       """
-      final class Observer: RemoteParticipantDelegate, CallAgentDelegate {
-        var changed: () -> Void = {}
-        func follow(_ one: RemoteParticipant) { changed(); one.delegate = self }
-        func sign(_ agent: CallAgent) { agent.delegate = self }
-        func remoteParticipant(_ one: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) { changed() }
-        func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) { changed() }
-      }
-      final class Model: CallDelegate {
-        var call: Call?
-        let observer = Observer()
-        func take(_ call: Call, _ one: RemoteParticipant) {
-          call.delegate = self
-          one.delegate = observer
+      final class Model {
+        let fetch: (@escaping (String?, Error?) -> Void) -> Void = { $0("token", nil) }
+        func credential() throws -> CommunicationTokenCredential {
+          let options = CommunicationTokenRefreshOptions(initialToken: nil, refreshProactively: true, tokenRefresher: fetch)
+          return try CommunicationTokenCredential(withOptions: options)
         }
-        func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) { print(call.state == .connected) }
       }
       """)
+    let source = layer.source
+    #expect(source.contains("func credential() throws -> RoomCredential {"))
+    #expect(source.contains("    let options = RoomCredential(initialToken: nil, refresher: fetch)\n"))
+    #expect(source.contains("    return try RoomCredential(of: options)\n"))
+    #expect(layer.report.contains("Works otherwise (1)\n  CommunicationTokenRefreshOptions.init("))
+  }
+
+  @Test func variableWithoutItsValueStopsTheBranch() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        func locator(_ link: String, isTeams: Bool) -> JoinMeetingLocator {
+          var locator: JoinMeetingLocator!
+          if isTeams {
+            locator = TeamsMeetingLinkLocator(meetingLink: link)
+          } else {
+            locator = RoomCallLocator(roomId: link)
+          }
+          return locator
+        }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("      // locator = TeamsMeetingLinkLocator(meetingLink: link)\n"))
+    #expect(source.contains("      fatalError(\"PORT: the value of locator is not ported\")\n    } else {\n"))
+    #expect(source.contains("      locator = link\n"))
+    #expect(
+      layer.report.contains("No word in the common layer, left out (1)\n  TeamsMeetingLinkLocator.init(meetingLink:): ")
+    )
+  }
+
+  @Test func delegateThatTheCallClassKeepsGetsItsCallbacks() throws {
+    let layer = try layer(Self.delegates)
+    let source = layer.source
+    #expect(
+      source.contains("func streamMuted(_ one: RoomParticipant, didChangeMuteState args: SessionEvent) { changed() }"))
+    #expect(source.contains("    followed.insert(one.id)\n"))
+    #expect(
+      source.contains(
+        "if track.kind == .microphone { observer.streamMuted(RoomParticipant(call: call, last: owner), didChangeMuteState: event) }"
+      ))
+    // In its own class it cannot reach the call.
+    #expect(layer.warnings.count == 1)
+    #expect(source.contains("RemoteParticipant.delegate in another class than Model"))
+    // Agents have a handler for each class.
+    #expect(source.contains("agent.callsHandler = { [weak self] calls, agent in self?.callsChanged("))
+  }
+
+  @Test func delegatesOfOtherClassesStayUnderAWarning() throws {
+    let layer = try layer(
+      Self.delegates.replacing("let observer = Observer()", with: "let observer = Observer(), other = Observer()"))
     let source = layer.source
     #expect(source.contains("RemoteParticipant.delegate in another class than Model"))
     #expect(source.contains("// func remoteParticipant(_ one: RemoteParticipant, didChangeMuteState"))
     #expect(source.contains("    // one.delegate = observer\n"))
-    // Agents have a handler for each class.
-    #expect(source.contains("agent.callsHandler = { [weak self] calls, agent in self?.callsChanged("))
     #expect(source.contains("if call.hasNewState { stateChanged(call, didChangeState: event) }"))
     #expect(!source.contains("followed"))
     #expect(layer.plan.text.contains("Observer.remoteParticipant(_:didChangeMuteState:)"))
   }
+
+  /// A class that listens to participants, and the call class with one object of it.
+  private static let delegates = """
+    final class Observer: RemoteParticipantDelegate, CallAgentDelegate {
+      var changed: () -> Void = {}
+      func follow(_ one: RemoteParticipant) { changed(); one.delegate = self }
+      func sign(_ agent: CallAgent) { agent.delegate = self }
+      func remoteParticipant(_ one: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) { changed() }
+      func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) { changed() }
+    }
+    final class Model: CallDelegate {
+      var call: Call?
+      let observer = Observer()
+      func take(_ call: Call, _ one: RemoteParticipant) {
+        call.delegate = self
+        one.delegate = observer
+      }
+      func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) { print(call.state == .connected) }
+    }
+    """
 
   @Test func everydaySymbolsAreTheHelpersMembers() throws {
     let text = """

@@ -326,8 +326,10 @@ import Testing
     #expect(refusals.count == 1)
     let second = try CallLayer(of: "Model", in: app, to: .koine, without: refusals) { _ throws(FactsFailure) in facts }
     #expect(second.source.contains("#warning(\"PORT 3: not known to the common layer: no such thing\")"))
-    #expect(second.source.contains("  // func f() { meeting?.leave() }\n"))
-    #expect(second.source.contains("// f()"))
+    // What calls it, stays.
+    #expect(second.source.contains("  func f() {"))
+    #expect(second.source.contains("    // meeting?.leave()\n  }\n"))
+    #expect(second.source.contains("  func g() { f() }\n"))
     #expect(count("warned", in: second) == 1)
     #expect(count("in the helper", in: second) == 1)
   }
@@ -440,6 +442,30 @@ import Testing
     #expect(layer.source.contains("// poll = nil"))
   }
 
+  @Test func statementsInClosuresAndObserversStayOrGoAlone() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var meeting: Meeting?
+        var count = 0 { didSet { _ = meeting?.startHLS() } }
+        func ask(_ done: @escaping (Int) -> Void) { done(1) }
+        func go() {
+          ask { option in
+            switch option {
+            case 1: _ = self.meeting?.startHLS()
+            default: self.meeting?.leave()
+            }
+          }
+        }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("    ask { option in\n"))
+    #expect(source.contains("      default: self.meeting?.session?.leave {}\n"))
+    #expect(source.contains("  var count = 0 { didSet {"))
+    #expect(layer.warnings.count == 2)
+  }
+
   @Test func typesWithTheVendorsModuleBeforeThemLoseIt() throws {
     let layer = try layer(
       """
@@ -482,10 +508,11 @@ import Testing
     #expect(
       second.layer.source.contains("    case .screen: meeting?.session?.leave {}\n    default: break\n    }\n"))
     #expect(second.layer.warnings == [])
-    // If that is not it, the function is a comment.
+    // If that is not it, the function's statements are a comment.
     let third = try refused(
       "switch kind", "switch must be exhaustive", of: second.layer, after: second.refusals, app, facts)
-    #expect(third.layer.source.contains("  // func show(_ kind: MediaType) {\n"))
+    #expect(third.layer.source.contains("  func show(_ kind: Track.Kind) {"))
+    #expect(third.layer.source.contains("    // switch kind {\n"))
   }
 
   @Test func unknownSymbolInACaseTakesNoOtherStatementAlong() throws {

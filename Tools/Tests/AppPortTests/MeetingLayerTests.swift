@@ -9,7 +9,8 @@ import Testing
   private let compilation: Compilation
   private static let vendor = """
     public protocol Logger {}
-    public class ConsoleLogger: Logger { public init(name: String) {} }
+    public class ConsoleLogger: Logger { public init(name: String) {}; public func info(msg: String) {} }
+    public class AudioVideoConfiguration { public init() {} }
     public class MediaPlacement { public init(audioHostUrl: String) {} }
     public class Meeting {
       public init(externalMeetingId: String?, mediaPlacement: MediaPlacement, mediaRegion: String, meetingId: String) {}
@@ -86,7 +87,7 @@ import Testing
     }
     public class ContentShareSource { public init() {}; public var videoSource: InAppScreenCaptureSource? }
     public protocol AudioVideoControllerFacade {
-      func start() throws; func stop(); func startRemoteVideo(); func startLocalVideo() throws; func stopLocalVideo()
+      func start() throws; func start(audioVideoConfiguration: AudioVideoConfiguration) throws; func stop(); func startRemoteVideo(); func startLocalVideo() throws; func stopLocalVideo()
       func updateVideoSourceSubscriptions(
         addedOrUpdated: [RemoteVideoSource: VideoSubscriptionConfiguration], removed: [RemoteVideoSource])
       func addAudioVideoObserver(observer: any AudioVideoObserver)
@@ -258,6 +259,29 @@ import Testing
     #expect(try !layer(app, to: .eventListener).source.contains("import UIKit\n"))
   }
 
+  @Test func whatBelongsToTheVendorsSDKAloneIsLeftOut() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        let audioVideo: AudioVideoFacade
+        let logger = ConsoleLogger(name: "model")
+        init(_ audioVideo: AudioVideoFacade) { self.audioVideo = audioVideo }
+        func begin() throws {
+          let configuration = AudioVideoConfiguration()
+          try audioVideo.start(audioVideoConfiguration: configuration)
+          logger.info(msg: "started")
+        }
+        func isLoud(_ level: VolumeLevel) -> Bool { level == .high }
+      }
+      """)
+    let source = layer.source
+    #expect(source.contains("    try audioVideo.start()\n"))
+    #expect(source.contains("    // logger.info(msg: \"started\")\n"))
+    #expect(source.contains("func isLoud(_ level: RoomVolume.Level) -> Bool"))
+    #expect(layer.warnings == [])
+    #expect(layer.report.contains("the meeting starts with the defaults"))
+  }
+
   @Test func tilesKeepTheirNumbersAndTellWhyTheyPause() throws {
     let layer = try layer(
       """
@@ -291,10 +315,8 @@ import Testing
     #expect(
       source.contains(
         "case .tilePaused(let tile, true) where observed.contains(.tiles):\n      tilePaused(tileState: tile)"))
-    #expect(
-      source.contains(
-        "#warning(\"PORT 3: not known to the common layer: VideoTileControllerFacade.pauseRemoteVideoTile(tileId:)\")"))
-    #expect(count("warned", in: layer) == 1)
+    #expect(source.contains("func pause(_ id: Int) { audioVideo.setPaused(true, tile: id) }"))
+    #expect(layer.warnings == [])
   }
 
   @Test func statusesBecomeReasonsAndErrorsFailures() throws {

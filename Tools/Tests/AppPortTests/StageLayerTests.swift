@@ -34,6 +34,7 @@ import Testing
     }
     public class IVSDeviceDiscovery { public init() {}; public func listLocalDevices() -> [any IVSDevice] { [] } }
     public class IVSStageStream { public let device: any IVSDevice; public let isMuted = false; init() { fatalError() } }
+    public class IVSUnknownList { public init() {}; public var streams: [IVSLocalStageStream] { [] } }
     public class IVSLocalStageStream: IVSStageStream { public func setMuted(_ muted: Bool) {} }
     public class IVSSimulcastConfiguration { public var enabled = false }
     public class IVSLocalStageStreamVideoConfiguration {
@@ -104,6 +105,58 @@ import Testing
 
   private static let head =
     "final class Model { var stage: IVSStage?; var isOn = true; var own: [IVSLocalStageStream] = []"
+
+  @Test func deviceOfAStreamIsTheOneThatItWasMadeWith() throws {
+    let layer = try layer(
+      Self.head + """
+
+          func stream(of camera: IVSCamera) -> IVSLocalStageStream? { own.first { $0.device === camera } }
+          func isSame(_ one: IVSStageStream, _ other: IVSStageStream) -> Bool { one.device === other.device }
+          func first<Device>(_ type: Device.Type) -> Device? { IVSDeviceDiscovery().listLocalDevices().compactMap { $0 as? Device }.first }
+          func camera() -> IVSCamera? { first(IVSCamera.self) }
+        }
+        """)
+    #expect(layer.source.contains("-> RoomStream? { own.first { $0.device == camera } }"))
+    // Streams are compared as objects.
+    #expect(layer.source.contains("_ other: RoomStream) -> Bool { one == other }"))
+    // A type for all devices does not say which.
+    #expect(layer.source.contains("#warning(\"PORT 3: not known to the common layer: IVSCamera.self\")"))
+  }
+
+  @Test func stateOfAStageThatIsNotJoinedIsAnEnd() throws {
+    let source = try layer(
+      Self.head + """
+
+          var state = IVSStageConnectionState.disconnected
+          var isOver: Bool { state == .disconnected }
+        }
+        extension Model: IVSStageRenderer {
+          func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChange state: IVSParticipantPublishState) {
+            isOn = state == .published
+          }
+        }
+        """
+    ).source
+    #expect(source.contains("var state = SessionState.ended(.left)\n"))
+    #expect(source.contains("var isOver: Bool { state.isEnded }"))
+    // Publishing ends with the participant.
+    #expect(source.contains("case .participantLeft(let participant, _):\n      publishingChanged("))
+    #expect(source.contains("didChange: false)"))
+  }
+
+  @Test func strategyWithoutAPortedFunctionPublishesNothing() throws {
+    let source = try layer(
+      """
+      final class Model {
+        var stage: IVSStage?; var isOn = true; var list = IVSUnknownList(); var own: [IVSLocalStageStream] { list.streams }
+        func go() { stage?.refreshStrategy() }
+      }
+      """
+    ).source
+    #expect(source.contains("func go() { decide(in: stage) }"))
+    #expect(source.contains("stage.session.state == .connected else { return }\n    stage.publish(nil)\n"))
+    #expect(source.contains("    stage.receive(wantedMedia("))
+  }
 
   @Test func strategyBecomesFunctionsThatDecideAsks() throws {
     let layer = try layer(

@@ -37,8 +37,10 @@ enum AgentCallHelper {
       func register(
         credential: Credential, setup: Setup?, completion: @escaping (‹RoomAgent›?, (any Error)?) -> Void
       ) {
-        token = credential.token
-        Self.onMain { completion(self, nil) }
+        credential.read { [self] result in
+          do { token = try result.get() } catch { return completion(nil, error) }
+          completion(self, nil)
+        }
       }
       func machine(completion: @escaping (Machine?, (any Error)?) -> Void) {
         let machine = Machine()
@@ -250,15 +252,6 @@ enum AgentCallHelper {
     ‹import Foundation›
 
     extension ‹RoomAgent› {
-      /// A participant's token, as the app's own server answers it.
-      struct Credential {
-        let token: String
-        init(token: String) throws {
-          guard ‹Session›.reads(token) else { throw Failure.unauthorized }
-          self.token = token
-        }
-      }
-
       /// What a user, a call or a channel begins with. The token has the user's name.
       final class Setup {
         var name = "", channel: Int32 = 0
@@ -283,6 +276,7 @@ enum AgentCallHelper {
       final class Person: @unchecked Sendable {
         let id, ‹Participant.name›: String
         fileprivate(set) var streams: [Stream] = [], isKnown = false
+        fileprivate(set) var state = State.connected
         var isSpeaking = false
         init(id: String, name: String) { (self.id, self.‹Participant.name›) = (id, name) }
         var isMuted: Bool { !streams.contains { $0.‹Track.kind› == .microphone && $0.isSent } }
@@ -320,6 +314,7 @@ enum AgentCallHelper {
       func leave(_ one: ‹Participant›) {
         guard let person = others.first(where: { $0.id == one.id }) else { return }
         others = others.filter { $0 !== person }
+        person.state = .ended
         report(.personLeft(person))
         if isOneToOne, others.isEmpty { hangUp { _ in } }
       }
@@ -366,6 +361,8 @@ enum AgentCallHelper {
       struct Device: Sendable {
         let id, name: String, position: AVCaptureDevice.Position
         init(_ camera: AVCaptureDevice) { (id, name, position) = (camera.uniqueID, camera.localizedName, camera.position) }
+        /// Frames of the app's in a camera's place.
+        init() { (id, name, position) = ("frames", "Frames", .unspecified) }
       }
 
       /// The cameras, and which of them come and go.
@@ -409,11 +406,14 @@ enum AgentCallHelper {
       /// A camera, or frames of the app's as a shared screen.
       final class Video: @unchecked Sendable {
         let isCamera: Bool, format: Format, source: Source
-        private(set) var device: Device!, isSent = false
+        private(set) var device = Device(), isSent = false
         var handler: ((Video) -> Void)?
         private var completion: Done?
 
-        init(camera: Device) { (isCamera, format, device, source) = (true, Format(), camera, Source(camera: camera)) }
+        init(camera: Device) {
+          (isCamera, format, source) = (true, Format(), Source(camera: camera))
+          device = camera
+        }
         init(formats: [Format]) {
           (isCamera, format, source) = (false, formats.first ?? Format(), Source(camera: nil))
         }
@@ -455,6 +455,29 @@ enum AgentCallHelper {
     ‹import Foundation UIKit›
 
     extension ‹RoomAgent› {
+      /// A participant's token, as the app's own server answers it, or the app's way to one.
+      struct Credential {
+        typealias Refresher = (@escaping (String?, (any Error)?) -> Void) -> Void
+        private let token: String?, refresher: Refresher?
+        init(token: String) throws { (self.token, refresher) = (try Self.checked(token), nil) }
+        init(initialToken: String? = nil, refresher: @escaping Refresher) {
+          (token, self.refresher) = (initialToken, refresher)
+        }
+        init(of other: Credential) throws { self = other }
+        private static func checked(_ token: String?) throws -> String {
+          guard let token, ‹Session›.reads(token) else { throw Failure.unauthorized }
+          return token
+        }
+        /// Hands over a token, on the main queue.
+        func read(_ completion: @escaping (Result<String, any Error>) -> Void) {
+          if let token { return ‹RoomAgent›.onMain { completion(.success(token)) } }
+          refresher? { token, error in
+            let result = Result { if let error { throw error } else { try Self.checked(token) } }
+            ‹RoomAgent›.onMain { completion(result) }
+          }
+        }
+      }
+
       /// Shows one video in one view.
       final class Renderer: @unchecked Sendable {
         var handler: ((Renderer) -> Void)?, frameHandler: ((Renderer) -> Void)?

@@ -38,6 +38,8 @@ enum AzureCallHelper {
       /// What is sent beside the microphone. A feed has the camera's place.
       var camera: LocalVideoStream?, screen: AzureFeed?, feed: AzureFeed?
       var side = CameraFacing.front, wanted: Set<AzureStream.Kind>
+      /// The app may have a type of this name.
+      typealias Call = AzureCommunicationCalling.Call
       private(set) var call: Call?, devices: DeviceManager?, hasMicrophone = true, hasEntered = false
       var isPathLost = false, isPathPoor = false
       private let token: String, client = CallClient()

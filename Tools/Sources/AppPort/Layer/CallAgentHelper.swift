@@ -3,9 +3,10 @@ enum CallAgentHelper {
   static let files = [
     LayerHelper(
       fileName: "RoomAgent.swift",
-      typeNames: ["RoomCredential", "RoomAgent", "IncomingRing"], source: roomAgent),
+      typeNames: ["RoomAgent", "IncomingRing"], source: roomAgent),
     LayerHelper(fileName: "AgentCall.swift", typeNames: ["AgentCall"], source: agentCall),
-    LayerHelper(fileName: "CallSetup.swift", typeNames: ["AgentCallState", "CallSetup"], source: callSetup),
+    LayerHelper(
+      fileName: "CallSetup.swift", typeNames: ["RoomCredential", "AgentCallState", "CallSetup"], source: callSetup),
     LayerHelper(
       fileName: "RoomVideo.swift",
       typeNames: ["RoomFrame", "RoomVideo"], source: roomVideo),
@@ -106,14 +107,6 @@ enum CallAgentHelper {
       }
     }
 
-    /// A user's token, and the identity that it was issued to.
-    struct RoomCredential {
-      let token: String, identity: String
-      init(token: String) throws {
-        (self.token, identity) = (token, try AzureUserToken.reading(token).identity ?? UUID().uuidString)
-      }
-    }
-
     /// A user who signs in, is rung and makes calls. All of this file is used on the main queue only, where events arrive.
     final class RoomAgent: @unchecked Sendable {
       private(set) var endpoint: Endpoint!
@@ -125,14 +118,15 @@ enum CallAgentHelper {
         credential: RoomCredential, setup: CallSetup?, completion: @escaping (RoomAgent?, (any Error)?) -> Void
       ) {
         nonisolated(unsafe) let done = completion
-        do {
-          let world = try World.holding(identity: credential.identity) ?? Backends.world()
-          let (identity, name) = (credential.identity, setup?.name ?? "")
-          endpoint = Endpoint(identity: identity, name: name, credential: credential.token, in: world)
-          token = credential.token
-          endpoint.observe { [weak self] in self?.receive($0) }
-          endpoint.register { outcome in do { done(try outcome.map { self }.get(), nil) } catch { done(nil, error) } }
-        } catch { done(nil, error) }
+        credential.read { [self] result in
+          do {
+            let (token, identity) = try result.get(), world = try World.holding(identity: identity) ?? Backends.world()
+            self.token = token
+            endpoint = Endpoint(identity: identity, name: setup?.name ?? "", credential: token, in: world)
+            endpoint.observe { [weak self] in self?.receive($0) }
+            endpoint.register { outcome in do { done(try outcome.map { self }.get(), nil) } catch { done(nil, error) } }
+          } catch { done(nil, error) }
+        }
       }
       func machine(completion: @escaping (Machine?, (any Error)?) -> Void) {
         nonisolated(unsafe) let done = completion
@@ -196,7 +190,36 @@ enum CallAgentHelper {
 
   private static let callSetup = #"""
     // What layers that `koine port` writes of the call agent style need for options: the same file for every app.
+    import Foundation
     import Koine
+    import KoineBackends
+    import KoineTokens
+
+    /// A user's token, or the app's way to one. A token names the identity that it was issued to.
+    struct RoomCredential {
+      typealias Refresher = (@escaping (String?, (any Error)?) -> Void) -> Void
+      private let token: String?, refresher: Refresher?
+      init(token: String) throws { (self.token, refresher) = (try Self.checked(token).token, nil) }
+      init(initialToken: String? = nil, refresher: @escaping Refresher) {
+        (token, self.refresher) = (initialToken, refresher)
+      }
+      init(of other: RoomCredential) throws { self = other }
+      private static func checked(_ token: String) throws -> (token: String, identity: String) {
+        (token, try AzureUserToken.reading(token).identity ?? UUID().uuidString)
+      }
+      /// Hands over a token; one that the app fetches comes on the main queue.
+      func read(_ completion: @escaping (Result<(token: String, identity: String), any Error>) -> Void) {
+        if let token { return completion(Result { try Self.checked(token) }) }
+        nonisolated(unsafe) let done = completion
+        refresher? { token, error in
+          let result = Result {
+            guard let token else { throw error ?? Failure(.unauthorized, "the app has no token") }
+            return try Self.checked(token)
+          }
+          do { try Backends.world().delivery.deliver { done(result) } } catch { done(.failure(error)) }
+        }
+      }
+    }
 
     enum AgentCallState { case none, connecting, ringing, inLobby, connected, leaving, ended }
 
@@ -515,6 +538,7 @@ enum CallAgentHelper {
     extension RoomParticipant {
       var isMuted: Bool { !sentTracks.values.contains { $0.kind == .microphone } }
       var isSpeaking: Bool { call.session?.dominantSpeaker == last.id }
+      var state: AgentCallState { call.participants[last.id] == nil ? .ended : .connected }
       /// The videos that it sends; after it has left, the videos that it sent.
       var videos: [RoomTrack] {
         let tracks = (call.participants[last.id] ?? self).last.tracks.filter { $0.kind.isVideo && !$0.isMuted }

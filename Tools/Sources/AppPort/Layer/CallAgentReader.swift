@@ -20,12 +20,19 @@ enum CallAgentReader: StyleReader {
     .ring, .callsChanged, .ringEnded, .channelOpened, .channelMessage, .shareChanged, .viewFailed, .firstFrame,
   ]
 
+  static let factsOfDelegates: Set<Fact> = [.muted, .streamsChanged]
+
   static func value(of symbols: [String]) -> String? { nil }
 
   static func reading(of symbol: String) -> Reading? {
     if emptyOptions.contains(symbol) { return .lost(symbol: symbol, instead: "the options of a call have all in one") }
+    if teams.contains(where: symbol.hasPrefix) {
+      return .lost(symbol: symbol, instead: "meetings of Teams are reached in the call agent style only")
+    }
     return words[symbol].map { .word($0) }
   }
+
+  private static let teams = ["TeamsMeeting", "JoinTeamsMeetingLocator"]
 
   private static let emptyOptions: Set<String> = [
     "OutgoingAudioOptions.init()", "OutgoingVideoOptions.init()", "IncomingVideoOptions.init()", "AudioOptions.init()",
@@ -53,6 +60,14 @@ enum CallAgentReader: StyleReader {
     "OutgoingAudioOptions.muted": "CallSetup.isMuted", "OutgoingVideoOptions.streams": "CallSetup.videos",
     "CallOptions.videoOptions": "CallSetup.video", "VideoOptions": "[RoomVideo]",
     "VideoOptions.localVideoStreams": "self",
+    "CommunicationTokenCredential": "RoomCredential", "CommunicationTokenRefreshOptions": "RoomCredential",
+    "CommunicationUserIdentifier": "String", "CommunicationUserIdentifier.identifier": "self",
+    "UnknownIdentifier": "String", "UnknownIdentifier.identifier": "self",
+    "PhoneNumberIdentifier": "String", "MicrosoftTeamsUserIdentifier": "String",
+    "ParticipantState": "AgentCallState", "ParticipantState.idle": "AgentCallState.none",
+    "ParticipantState.connecting": "AgentCallState.connecting", "ParticipantState.ringing": "AgentCallState.ringing",
+    "ParticipantState.inLobby": "AgentCallState.inLobby", "ParticipantState.connected": "AgentCallState.connected",
+    "ParticipantState.disconnected": "AgentCallState.ended", "RemoteParticipant.state": "RoomParticipant.state",
     "JoinMeetingLocator": "String", "RoomCallLocator": "String", "GroupCallLocator": "String",
     "Call": "AgentCall", "Call.id": "AgentCall.id", "Call.session": "AgentCall.session",
     "Call.isMuted": "AgentCall.isMuted", "Call.feature(_:)": "self",
@@ -120,6 +135,8 @@ enum CallAgentReader: StyleReader {
     var labels: [String: String?] = [:]
     /// Arguments that come first.
     var first: [String] = []
+    /// Labels of arguments that change nothing there.
+    var left: Set<String> = []
     var share = Share.inHelper
   }
 
@@ -168,6 +185,11 @@ enum CallAgentReader: StyleReader {
     "DataChannelSender.closeSender()": Function(name: "close"),
     "DataChannelReceiver.receiveMessage()": Function(name: "next"),
     "CommunicationTokenCredential.init(token:)": Function(name: "RoomCredential", labels: ["token": "token"]),
+    "CommunicationTokenCredential.init(withOptions:)": Function(
+      name: "RoomCredential", labels: ["withOptions": "of"]),
+    "CommunicationTokenRefreshOptions.init(initialToken:refreshProactively:tokenRefresher:)": Function(
+      name: "RoomCredential", labels: ["initialToken": "initialToken", "tokenRefresher": "refresher"],
+      left: ["refreshProactively"]),
   ]
   /// Calls that mean nothing besides their argument.
   private static let wrappers: Set<String> = [
@@ -176,6 +198,7 @@ enum CallAgentReader: StyleReader {
   ]
 
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
+    if let text = try CastPatterns.text(of: node, renderer) { return text }
     if let call = node.as(FunctionCallExprSyntax.self) { return try text(of: call, renderer) }
     if let sequence = node.as(SequenceExprSyntax.self), sequence.parent?.is(CodeBlockItemSyntax.self) == true {
       return try text(of: sequence, renderer)
@@ -197,6 +220,11 @@ enum CallAgentReader: StyleReader {
       return try renderer.render(Syntax(base)) + member.period.description
         + member.declName.baseName.replaced(by: "isSent")
     }
+    if let length = kinds[renderer.symbol(at: member.declName.baseName) ?? ""], let base = member.base {
+      renderer.mark(member.declName.baseName, .written)
+      return member.leadingTrivia.description + "String(\(try renderer.trimmed(base)).dropFirst(\(length)))"
+        + member.trailingTrivia.description
+    }
     guard let names = member.declName.argumentNames, let base = member.base,
       let function = renderer.symbol(at: member.declName.baseName).flatMap({ functions[$0] }),
       function.name.first?.isUppercase == true
@@ -208,6 +236,41 @@ enum CallAgentReader: StyleReader {
     return member.leadingTrivia.description + name(of: function, renderer) + ".init("
       + labels.map { "\($0!):" }.joined() + ")" + member.trailingTrivia.description
   }
+
+  // MARK: Identifiers
+
+  /// Properties with an identifier that has no kind before it, by the length of the kind.
+  private static let kinds = [
+    "PhoneNumberIdentifier.phoneNumber": "4:".count, "MicrosoftTeamsUserIdentifier.userId": "8:orgid:".count,
+  ]
+
+  /// Identifiers are texts in the new layer, as `rawId` has them: those of telephones and of Teams begin with their kind.
+  static func condition(ofType symbol: String) -> String? {
+    switch symbol {
+    case "CommunicationUserIdentifier": ".prefix(2) != \"4:\""
+    case "PhoneNumberIdentifier": ".hasPrefix(\"4:\")"
+    case "MicrosoftTeamsUserIdentifier": ".hasPrefix(\"8:orgid:\")"
+    case "UnknownIdentifier": ".isEmpty"
+    default: nil
+    }
+  }
+
+  static func text(
+    ofCast value: String, to symbol: String, isTest: Bool, from type: String?
+  ) throws(Unportable) -> (text: String, share: Share)? {
+    condition(ofType: symbol).map { (cast(value, where: $0, isTest), .written) }
+  }
+
+  static func difference(of symbol: String, in target: Style) -> String? {
+    switch symbol {
+    case "RemoteParticipant.isSpeaking": "true for the one participant that leads the conversation"
+    case "CommunicationTokenRefreshOptions.init(initialToken:refreshProactively:tokenRefresher:)":
+      "a new token is asked for once, when the user signs in"
+    default: nil
+    }
+  }
+
+  // MARK: Streams
 
   /// `for case let stream as RemoteVideoStream in participant.incomingVideoStreams` without the cast: the helper's list has
   /// one type.
@@ -272,7 +335,7 @@ enum CallAgentReader: StyleReader {
     }
     guard let function = functions[symbol] else { return nil }
     var arguments = function.first
-    for argument in call.arguments {
+    for argument in call.arguments where !function.left.contains(argument.label?.text ?? "_") {
       guard let label = function.labels[argument.label?.text ?? "_"] else {
         throw .unknown("\(symbol) with the argument '\(argument.label?.text ?? "_")'")
       }
@@ -428,13 +491,21 @@ enum CallAgentReader: StyleReader {
     if symbol.hasSuffix(".delegate"), elements[2].is(NilLiteralExprSyntax.self) {
       return before + (try end(of: symbol, try renderer.trimmed(base), sequence, renderer)) + after
     }
-    guard symbol.hasSuffix(".delegate"),
-      elements[2].as(DeclReferenceExprSyntax.self)?.baseName.tokenKind == .keyword(.self)
-    else { return nil }
+    let isSelf = elements[2].as(DeclReferenceExprSyntax.self)?.baseName.tokenKind == .keyword(.self)
+    let isKept = symbol == "RemoteParticipant.delegate" && isKept(elements[2], renderer)
+    guard symbol.hasSuffix(".delegate"), isSelf || isKept else { return nil }
     guard let text = try registration(symbol, try renderer.trimmed(base), sequence, renderer) else {
       throw .unknown(symbol)
     }
     return before + text + after
+  }
+
+  /// Whether an expression is an object that the call class keeps, and whose functions it calls.
+  private static func isKept(_ value: ExprSyntax, _ renderer: LayerRenderer) -> Bool {
+    guard let type = renderer.type(of: value) else { return false }
+    return renderer.context.model.handlers.contains {
+      !$0.path.isEmpty && renderer.context.callClass.app.declarations.qualifiedName(of: $0.owner) == type
+    }
   }
 
   private static let sizes = [

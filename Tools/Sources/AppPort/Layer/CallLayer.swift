@@ -124,7 +124,7 @@ public struct CallLayer: Sendable {
       files: [(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) })
     report = Self.report(
       callClass, layer, typeName, sites.sites.count, counts, warnings, context.foreignText, toSet: context.writer.toSet,
-      differences: plan.differenceLines)
+      noWord: ("No word in \(context.writer.title), left out", plan.noWordLines), differences: plan.differenceLines)
   }
 
   /// Each round leaves at least one more declaration as a comment; so many rounds end all chains that apps have.
@@ -167,13 +167,20 @@ public struct CallLayer: Sendable {
   /// The module of the views, as identifiers of its declarations have it.
   private static let platform = "10KoineUIKit"
 
+  /// Modules that the vendors' bring along, as identifiers of their declarations have them.
+  private static let platformModules = [
+    "14KoineCoreVideo": "CoreVideo", "14KoineCoreMedia": "CoreMedia", "17KoineAVFoundation": "AVFoundation",
+  ]
+
   /// The modules that declarations import in the words of a style, beside the app's own imports.
   static func imports(of items: [LayerDeclarations.Item], _ writer: LayerWriter.Type) -> Set<String> {
     // The vendors' modules export Foundation.
     var imports = writer.modules.union(["Foundation"])
     let references = items.reduce(into: Set<String>()) { $0.formUnion($1.references) }
     if references.contains(where: { $0.contains(platform) }) { imports.insert("KoineUIKit") }
-    if references.contains(where: { $0.contains("14KoineCoreVideo") }) { imports.insert("CoreVideo") }
+    for (module, name) in platformModules where references.contains(where: { $0.contains(module) }) {
+      imports.insert(name)
+    }
     return imports
   }
 
@@ -210,7 +217,7 @@ public struct CallLayer: Sendable {
   private static func report(
     _ callClass: CallClass, _ layer: LayerDeclarations, _ name: String, _ total: Int,
     _ counts: [(share: String, count: Int)], _ warnings: [String], _ foreign: String?, toSet: [String],
-    differences: [String]
+    noWord: (title: String, lines: [String]), differences: [String]
   ) -> String {
     let shares = percentages(counts.map(\.count))
     var lines = [
@@ -223,10 +230,10 @@ public struct CallLayer: Sendable {
       lines.append("To be set before the app makes the call: " + toSet.joined(separator: ", "))
     }
     if let foreign { lines.append(foreign) }
-    if !differences.isEmpty {
-      lines += ["", "Works otherwise (\(differences.count))"] + differences.map { "  " + $0 }
+    for (title, found) in [noWord, ("Works otherwise", differences), ("To be written by hand", warnings)]
+    where !found.isEmpty {
+      lines += ["", "\(title) (\(found.count))"] + found.map { "  " + $0 }
     }
-    if !warnings.isEmpty { lines += ["", "To be written by hand (\(warnings.count))"] + warnings.map { "  " + $0 } }
     return lines.joined(separator: "\n")
   }
 

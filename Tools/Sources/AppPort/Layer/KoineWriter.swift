@@ -23,6 +23,7 @@ final class KoineWriter: LayerWriter {
   ]
   private static let types: Set<String> = [
     "Failure.Code", "Track.Kind", "Machine.Device", "Machine.Attachment", "UIView.ContentMode", "Tile.Pause",
+    "RoomVolume.Level",
   ]
 
   override func name(of word: String) -> (text: String, share: Share) {
@@ -102,6 +103,8 @@ final class KoineWriter: LayerWriter {
   override func hasPayload(_ word: String) -> Bool {
     ["SessionState.ended", "EndReason.refused", "EndReason.removedByService", "RoomTrack.isSent"].contains(word)
   }
+
+  override func madeValue(of word: String) -> String? { word == "SessionState.ended" ? "ended(.left)" : nil }
 
   override func isNoValue(_ word: String) -> Bool {
     hasPayload(word) || Self.words(in: word).count > 1 || Self.payload(of: word) != nil

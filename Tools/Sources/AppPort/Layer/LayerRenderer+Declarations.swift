@@ -72,8 +72,8 @@ extension LayerRenderer {
     }
   }
 
-  /// A member that a protocol of the app's requires, with its statements as a comment: the type still conforms. An initializer, too, so that
-  /// the rest of its class stays.
+  /// A member that a protocol of the app's requires, with its statements as a comment: the type still conforms. An initializer and a function
+  /// without a result, too, so that the rest of its class and its callers stay.
   /// - Returns: nil for other declarations, and if the member's own types cannot be written.
   private func withoutBody(_ node: Syntax, _ error: Unportable) -> String? {
     guard let member = node.as(MemberBlockItemSyntax.self) else { return nil }
@@ -85,8 +85,10 @@ extension LayerRenderer {
           + commented(body.statements, error, then: [Self.stop("init")]) + body.rightBrace.description
           + (member.semicolon?.description ?? "")
       }
-      guard context.isRequired(member, in: source) else { return nil }
-      if let function = member.decl.as(FunctionDeclSyntax.self), let body = function.body {
+      let function = member.decl.as(FunctionDeclSyntax.self)
+      let isAction = error.isUnknown && function?.signature.returnClause == nil
+      guard (function != nil && isAction) || context.isRequired(member, in: source) else { return nil }
+      if let function, let body = function.body {
         let value = Self.emptyValue(of: function.signature.returnClause?.type, function.name.text)
         return try children(Syntax(function), before: Syntax(body)) + body.leftBrace.description
           + commented(body.statements, error, then: value.map { [$0] } ?? []) + body.rightBrace.description
@@ -145,7 +147,7 @@ extension LayerRenderer {
     }
   }
 
-  private static func stop(_ name: String) -> String { "fatalError(\"PORT: \(name) is not ported\")" }
+  static func stop(_ name: String) -> String { "fatalError(\"PORT: \(name) is not ported\")" }
 
   /// An initializer that nothing calls, for a class that has lost its own, so that the rest of the class stays; nil for other classes.
   func missingInitializer(of block: MemberBlockSyntax) -> String? {
@@ -203,7 +205,10 @@ extension LayerRenderer {
     switch error {
     case .lost(let symbol, let instead):
       markAll(in: node, .dropped)
-      return Self.comment(node, "koine port: \(context.writer.title) has no \(symbol); \(instead)")
+      let reason =
+        instead == context.writer.noWord
+        ? "\(context.writer.title) has no word for \(symbol)" : "\(context.writer.title) has no \(symbol); \(instead)"
+      return Self.comment(node, "koine port: " + reason)
     case .leftOut(let name):
       markAll(in: node, .dropped)
       return Self.comment(node, "koine port: \(name) is left out")

@@ -205,6 +205,7 @@ extension LayerRenderer {
   private func comparison(
     _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax
   ) throws(Unportable) -> String? {
+    if let text = try context.reader.reader.comparison(value, sign, other, self) { return text }
     if let text = try cast(value, sign, other) { return text }
     if let text = try videoCast(value, sign, other) { return text }
     return try predicate(value, sign, other)

@@ -32,7 +32,7 @@ extension LayerRenderer {
       do {
         text += try children(Syntax(item))
         hasCode = true
-        if let local { locals.append((local, nil)) }
+        if let local { locals.append(local(nil)) }
       } catch {
         if let rest = assignments(in: item, besides: error) {
           text += rest
@@ -40,10 +40,14 @@ extension LayerRenderer {
           continue
         }
         // What uses the variable is a comment, too, and not all of the function.
-        if let local { locals.append((local, error)) }
+        if let local { locals.append(local(error)) }
         guard local != nil || Self.isAlone(item, in: items) else { throw error }
         if let name = property(setBy: item) { throw .unknown("the value of '\(name)'") }
         text += comment(item, error)
+        if let name = unsetLocal(setBy: item) {
+          // What comes after it would go on without the value.
+          text = Self.text(text, inPlaceOf: item, then: [Self.stop("the value of \(name)")])
+        }
       }
     }
     guard !hasCode, owner.is(SwitchCaseSyntax.self), let last = items.last else { return text }
@@ -75,10 +79,27 @@ extension LayerRenderer {
       comment, inPlaceOf: item, then: [kept.count == 1 ? "\(left) = \(right)" : "(\(left)) = (\(right))"])
   }
 
-  /// The local variable that a statement declares.
-  private static func local(_ item: CodeBlockItemSyntax) -> String? {
-    guard let variable = item.item.as(VariableDeclSyntax.self), variable.bindings.count == 1 else { return nil }
-    return variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+  /// The local variable that a statement declares, by the reason for which it is a comment.
+  private static func local(_ item: CodeBlockItemSyntax) -> ((Unportable?) -> LocalVariable)? {
+    guard let variable = item.item.as(VariableDeclSyntax.self), variable.bindings.count == 1,
+      let binding = variable.bindings.first,
+      let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+    else { return nil }
+    let isUnset = binding.initializer == nil && binding.accessorBlock == nil
+    return { LocalVariable(name: name, error: $0, isUnset: isUnset) }
+  }
+
+  /// A local variable from outside of a statement that has its value from an assignment in it only; nil for other statements.
+  private func unsetLocal(setBy item: CodeBlockItemSyntax) -> String? {
+    let unset = locals.filter { $0.isUnset && $0.error == nil }.map(\.name)
+    guard !unset.isEmpty else { return nil }
+    return item.tokens(viewMode: .sourceAccurate).lazy.compactMap { token -> String? in
+      guard unset.contains(token.text), let name = token.parent?.as(DeclReferenceExprSyntax.self),
+        let elements = name.parent?.as(ExprListSyntax.self), elements.first?.id == name.id,
+        elements.dropFirst().first?.is(AssignmentExprSyntax.self) == true
+      else { return nil }
+      return token.text
+    }.first
   }
 
   /// The error of an expression that names a local variable whose declaration is a comment; nil for other expressions.
@@ -190,8 +211,12 @@ extension LayerRenderer {
       if let function = current.as(FunctionDeclSyntax.self) {
         return function.signature.returnClause == nil || block.count > 1
       }
-      if current.is(AccessorDeclSyntax.self) || current.is(AccessorBlockSyntax.self) { return block.count > 1 }
-      if current.is(InitializerDeclSyntax.self) || current.is(ClosureExprSyntax.self) { return block.count > 1 }
+      if let accessor = current.as(AccessorDeclSyntax.self) {
+        return block.count > 1 || ["didSet", "willSet", "set"].contains(accessor.accessorSpecifier.text)
+      }
+      if current.is(AccessorBlockSyntax.self) || current.is(InitializerDeclSyntax.self) { return block.count > 1 }
+      // A statement inside of a closure's only one is not its value.
+      if current.is(ClosureExprSyntax.self) { return block.count > 1 || block.id != items.id }
       if current.is(SwitchExprSyntax.self) || current.is(IfExprSyntax.self), isValue(current) { return false }
       if let list = current.as(CodeBlockItemListSyntax.self) { block = list }
       node = current.parent

@@ -19,6 +19,15 @@ enum Share: String, CaseIterable {
   case written, inHelper = "in the helper", dropped, asked, warned
 }
 
+/// A variable of a function's.
+struct LocalVariable {
+  let name: String
+  /// Why its declaration is a comment; nil if it is ported.
+  let error: Unportable?
+  /// Whether its declaration gives it no value.
+  let isUnset: Bool
+}
+
 /// Renders declarations of the app in the words of the target. All text that means nothing of the vendor's stays as it is.
 ///
 /// A statement that cannot be rendered stays as a comment under `#warning`; one whose symbols the target has no word for stays as a
@@ -41,8 +50,8 @@ final class LayerRenderer {
 
   /// Where expressions begin that have no counterpart.
   var dropped: Set<CodeLocation> = []
-  /// Local variables, those of inner blocks last: why their declarations are comments; nil for those that are ported.
-  var locals: [(name: String, error: Unportable?)] = []
+  /// Local variables, those of inner blocks last.
+  var locals: [LocalVariable] = []
   /// Declarations that the compiler has refused in an earlier form of the new file.
   let refusals: [LayerRefusal]
   var marks = DeclarationMarks()
@@ -134,7 +143,11 @@ final class LayerRenderer {
     if let reading = context.model.readings[location] {
       switch reading {
       case .word(let word):
-        if context.writer.hasPayload(word), !token.isInPattern { throw .unknown(token.text) }
+        if context.writer.hasPayload(word), !token.isInPattern {
+          guard let value = context.writer.madeValue(of: word) else { throw .unknown(token.text) }
+          mark(token, .written)
+          return token.replaced(by: value)
+        }
         let (text, share) = context.writer.value(of: word)
         mark(token, share)
         return token.replaced(by: text)

@@ -70,6 +70,7 @@ class LayerWriter {
   class var title: String { "the " + style.title }
   var title: String { Self.title }
   static var noWord: String { title + " has no word for it" }
+  var noWord: String { Self.noWord }
 
   func forget() { (used, setsCredential) = ([], false) }
 
@@ -106,6 +107,8 @@ class LayerWriter {
   func expression(of word: String) -> Form? { nil }
   /// Values that have more in them than the vendor's: they can be patterns, and no values.
   func hasPayload(_ word: String) -> Bool { false }
+  /// Such a value outside of a pattern; nil: there is nothing to make it of.
+  func madeValue(of word: String) -> String? { nil }
   /// Whether a value cannot be compared with the word by `==`.
   func isNoValue(_ word: String) -> Bool { false }
   /// The property that says whether a value is this one.
@@ -235,7 +238,7 @@ class LayerWriter {
   /// A call of the app's function; each parameter gets the next value.
   func call(_ handler: Handler, _ values: [String]) -> String {
     let arguments = zip(handler.labels, values).map { $0 == "_" ? $1 : "\($0): \($1)" }
-    return "\(handlerName(handler))(\(arguments.joined(separator: ", ")))"
+    return "\(handler.path)\(handlerName(handler))(\(arguments.joined(separator: ", ")))"
   }
 
   var followed: String { name(.followed) }

@@ -58,9 +58,9 @@ enum MeetingCallHelper {
         let (none, id) = ("https://meeting.invalid", participantID.isEmpty ? UUID().uuidString : participantID)
         let addresses = MediaPlacement(
           audioFallbackUrl: none, audioHostUrl: none, signalingUrl: none, turnControlUrl: none)
-        let meeting = Meeting(
+        let meeting = AmazonChimeSDK.Meeting(
           externalMeetingId: nil, mediaPlacement: placement ?? addresses, mediaRegion: "", meetingId: room)
-        let attendee = Attendee(attendeeId: id, externalUserId: name, joinToken: credential ?? "")
+        let attendee = AmazonChimeSDK.Attendee(attendeeId: id, externalUserId: name, joinToken: credential ?? "")
         let configuration = MeetingSessionConfiguration(
           createMeetingResponse: CreateMeetingResponse(meeting: meeting),
           createAttendeeResponse: CreateAttendeeResponse(attendee: attendee))

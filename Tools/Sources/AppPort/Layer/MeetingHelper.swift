@@ -18,7 +18,8 @@ enum MeetingHelper {
     /// A call with shares as attendees, and with tiles from their first frame on.
     final class RoomMeeting: RoomCall, @unchecked Sendable {
       var observer: ((SessionEvent) -> Void)?, meetingObserver: ((MeetingEvent) -> Void)?, chosen: Set<Track.ID>?
-      private var tiles: [Track.ID: RoomTile] = [:], views: [Int: (sink: any VideoSink, stream: Track.ID)] = [:]
+      private(set) var tiles: [Track.ID: RoomTile] = [:]
+      private var views: [Int: (sink: any VideoSink, stream: Track.ID)] = [:]
       private var sent: Set<Track.ID> = [], sound: [Participant.ID: (isMuted: Bool, isReported: Bool)] = [:], begin: Tick?
       private var levels: [Participant.ID: Int] = [:], volumes: [Participant.ID: RoomVolume.Level] = [:]
 
@@ -104,9 +105,10 @@ enum MeetingHelper {
         if !isSent, track.kind == .screen { meetingObserver?(.left(content, .left)) }
       }
       private func show(_ tile: Koine.Tile) {
-        let isPaused = tile.pause == .poorPath, shown = tiles[tile.stream], before = shown?.tile
+        let isPaused = tile.pause == .poorPath || tile.pause == .requested
+        let shown = tiles[tile.stream], wasPaused = shown?.pause != nil
         shown?.tile = tile
-        if let shown, (before?.pause == .poorPath) != isPaused { meetingObserver?(.tilePaused(shown, isPaused)) }
+        if let shown, wasPaused != isPaused { meetingObserver?(.tilePaused(shown, isPaused)) }
         let isSeen = sent.contains(tile.stream) && !(tile.isLocal && tile.kind == .screen)
         if shown != nil || !isSeen || tile.width == 0 && !isPaused { return }
         let new = RoomTile(tile)
@@ -141,6 +143,10 @@ enum MeetingHelper {
       }
 
       extension RoomMeeting {
+        func setPaused(_ isPaused: Bool, tile id: Int) {
+          guard let stream = tiles.values.first(where: { $0.id == id })?.stream else { return }
+          if isPaused { session?.pause(stream) } else { session?.resume(stream) }
+        }
         /// Receives these videos with their preferences. With the first choice, a meeting ceases to receive all others.
         func choose(_ added: [RoomSource: LayerPreference], without removed: [RoomSource]) {
           guard let session else { return }

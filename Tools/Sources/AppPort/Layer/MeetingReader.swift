@@ -12,6 +12,9 @@ enum MeetingReader: StyleReader {
 
   private static let words = [
     "MeetingSession": "RoomMeeting", "DefaultMeetingSession": "RoomMeeting", "AudioVideoFacade": "RoomMeeting",
+    "ContentShareController": "RoomMeeting", "VideoTileControllerFacade": "RoomMeeting",
+    "RealtimeControllerFacade": "RoomMeeting", "AudioVideoControllerFacade": "RoomMeeting",
+    "ActiveSpeakerDetectorFacade": "RoomMeeting",
     "MeetingSession.audioVideo": "self", "DefaultMeetingSession.audioVideo": "self",
     "DefaultMeetingSession.configuration": "self", "DefaultMeetingSession.session": "RoomMeeting.session",
     "CreateMeetingResponse.meeting": "self", "Meeting.meetingId": "self",
@@ -70,15 +73,22 @@ enum MeetingReader: StyleReader {
     }
   }
 
+  /// What belongs to the vendor's SDK alone, by the beginnings of its symbols.
+  private static let others = [
+    "ConsoleLogger": "the session takes no logger", "Logger": "the session takes no logger",
+    "LogLevel": "the session takes no logger", "EventAnalytics": analytics,
+    "DefaultMeetingSession.eventAnalyticsController": analytics, "MeetingSession.eventAnalyticsController": analytics,
+    "AudioVideoConfiguration": "the meeting starts with the defaults",
+  ]
+  private static let analytics = "events for analytics are the SDK's own"
+
   static func reading(of symbol: String) -> Reading? {
     if let word = words[symbol] { return .word(word) }
     if symbol.hasPrefix("VolumeLevel.") { return .word("RoomVolume.Level" + symbol.dropFirst("VolumeLevel".count)) }
     switch symbol {
     case "RealtimeControllerFacade.addRealtimeDataMessageObserver(topic:observer:)":
       return .registration(of: .ofTopic, isOn: true)
-    case "ConsoleLogger", "ConsoleLogger.init(name:level:)", "ConsoleLogger.init(name:)", "Logger", "LogLevel.ERROR":
-      return .lost(symbol: symbol, instead: "the session takes no logger")
-    default: return nil
+    default: return others.first { symbol.hasPrefix($0.key) }.map { .lost(symbol: symbol, instead: $0.value) }
     }
   }
 
@@ -96,6 +106,9 @@ enum MeetingReader: StyleReader {
   }
 
   static func difference(of symbol: String, in target: Style) -> String? {
+    if symbol.hasPrefix("AudioVideoControllerFacade.start("), symbol.hasSuffix(":)") {
+      return "the meeting starts with the defaults, whatever the configuration says"
+    }
     guard symbol == "VolumeUpdate.volumeLevel" else { return nil }
     return switch target {
     case .eventListener: "`high` for the one active speaker, and `notSpeaking` for all others"
@@ -142,6 +155,18 @@ enum MeetingReader: StyleReader {
     }
   }
 
+  private static func startWithDefaults(_ label: String) -> Structure {
+    Structure(.inHelper, dropping: [label]) { use in use.base.map { "\($0).start()" } }
+  }
+
+  /// A call of a vendor's receives all that is shown.
+  private static func setPaused(_ isPaused: Bool) -> Structure {
+    Structure(.inHelper) { use in
+      guard !use.isOfVendor, let base = use.base, let tile = use.arguments["tileId"] else { return nil }
+      return "\(base).setPaused(\(isPaused), tile: \(tile))"
+    }
+  }
+
   /// A part of the configuration that is one of its own parts.
   private static func part(_ label: String, dropping dropped: Set<String> = []) -> Structure {
     Structure(.written, dropping: dropped) { $0.arguments[label] }
@@ -185,6 +210,10 @@ enum MeetingReader: StyleReader {
       use.arguments["configuration"].map { "\(name("RoomMeeting", use.writer))(\($0))" }
     },
     "AudioVideoControllerFacade.start()": helper("start"),
+    "AudioVideoControllerFacade.start(callKitEnabled:)": startWithDefaults("callKitEnabled"),
+    "AudioVideoControllerFacade.start(audioVideoConfiguration:)": startWithDefaults("audioVideoConfiguration"),
+    "VideoTileControllerFacade.pauseRemoteVideoTile(tileId:)": setPaused(true),
+    "VideoTileControllerFacade.resumeRemoteVideoTile(tileId:)": setPaused(false),
     "AudioVideoControllerFacade.startLocalVideo()": helper("startCamera"),
     "RealtimeControllerFacade.realtimeLocalMute()": Structure(.inHelper) { use in
       use.base.map { "\($0).setMicrophone(isOn: false)" }

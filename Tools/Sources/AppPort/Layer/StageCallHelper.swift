@@ -145,7 +145,10 @@ enum StageCallHelper {
         /// Called when the app mutes or unmutes a stream that is sent.
         var muteHandler: ((Stream) -> Void)?
         private weak var call: ‹Session›?
-        private var device: Device?, feed: Feed?, options = Video(), isSent = false
+        /// The device that it was made with.
+        private(set) var device: Device?
+        var name: String { device?.name ?? "" }
+        private var feed: Feed?, options = Video(), isSent = false
 
         init(_ kind: ‹Track.Kind›, of person: String, in call: ‹Session›, isMuted: Bool) {
           (self.kind, self.call, self.isMuted) = (kind, call, isMuted)

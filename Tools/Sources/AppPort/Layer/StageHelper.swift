@@ -140,20 +140,27 @@ enum StageHelper {
     import UIKit
 
     /// A track that is received, or that the app can publish.
-    @dynamicMemberLookup final class RoomStream {
+    @dynamicMemberLookup final class RoomStream: Equatable {
       var track: Track, isReported = false
+      /// The device that it was made with, and its name.
+      let device: Machine.Device?
+      var name: String { device?.name ?? "" }
       private(set) var levelHandler: ((Float) -> Void)?
       private weak var session: Session?
       private var local: LocalStream?
       private let options: VideoPublishOptions, feed: VideoFeed?
       subscript<Value>(dynamicMember path: KeyPath<Track, Value>) -> Value { track[keyPath: path] }
 
-      init(_ track: Track, in session: Session?, options: VideoPublishOptions = .init(), feed: VideoFeed? = nil) {
-        (self.track, self.session, self.options, self.feed) = (track, session, options, feed)
+      init(
+        _ track: Track, in session: Session?, options: VideoPublishOptions = .init(), feed: VideoFeed? = nil,
+        device: Machine.Device? = nil
+      ) {
+        (self.track, self.session, self.options, self.feed, self.device) = (track, session, options, feed, device)
       }
       convenience init(device: Machine.Device, configuration: VideoPublishOptions = VideoPublishOptions()) {
         let kind = device.kind == .camera ? Track.Kind.camera : .microphone
-        self.init(Track(id: Track.ID(participant: "", track: device.id), kind: kind), in: nil, options: configuration)
+        let track = Track(id: Track.ID(participant: "", track: device.id), kind: kind)
+        self.init(track, in: nil, options: configuration, device: device)
       }
       convenience init(device: Machine.Device, config: VideoPublishOptions) {
         self.init(device: device, configuration: config)
@@ -162,6 +169,7 @@ enum StageHelper {
         let track = Track(id: Track.ID(participant: "", track: UUID().uuidString), kind: .camera)
         self.init(track, in: nil, options: config, feed: device)
       }
+      static func == (one: RoomStream, other: RoomStream) -> Bool { one === other }
       /// In dBov, several times a second.
       func setLevelHandler(_ handler: ((Float) -> Void)?) { levelHandler = handler }
       /// The devices that it can come from.

@@ -16,6 +16,7 @@ enum StageReader: StyleReader {
   private static let options = "IVSLocalStageStreamVideoConfiguration."
   private static let layers = "the SDK decides on the layers"
   private static let camera = "Machine.Device"
+  private static let subscription = "streams come with their subscription, and go with it"
   private static let audioManager = "echo is cancelled without it"
   private static let errors = "`handle` gets the errors of the stage and of devices"
   private static let readings: [String: Reading] = [
@@ -52,6 +53,9 @@ enum StageReader: StyleReader {
     "IVSAudioDeviceStats": .code("Float"), "IVSAudioDeviceStats.rms": .word("self"),
     "IVSParticipantPublishState": .code("Bool"), "IVSParticipantPublishState.published": .code("true"),
     "IVSParticipantPublishState.notPublished": .code("false"),
+    "IVSParticipantPublishState.attemptingPublish": .lost(
+      symbol: "IVSParticipantPublishState.attemptingPublish", instead: "`true` comes when the streams are published"),
+    "IVSParticipantSubscribeState": .lost(symbol: "IVSParticipantSubscribeState", instead: subscription),
     "IVSStageSubscribeType": .code("Set<Track.Kind>"), "IVSStageSubscribeType.none": .code("[]"),
     "IVSStageSubscribeType.audioOnly": .code("[.microphone, .screenSound]"),
     "IVSStageSubscribeType.audioVideo": .code("Set(Track.Kind.allCases)"),
@@ -121,7 +125,14 @@ enum StageReader: StyleReader {
 
   /// Handlers that do nothing with the stage get the session.
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
-    if let text = try StagePatterns.text(of: node, renderer) { return text }
+    if let text = try CastPatterns.text(of: node, renderer) { return text }
+    if let member = node.as(MemberAccessExprSyntax.self), member.declName.baseName.text == "self",
+      let type = member.base?.lastToken(viewMode: .sourceAccurate), let symbol = renderer.symbol(at: type),
+      condition(ofType: symbol) != nil
+    {
+      // A type of the stage's that is one of several that the new layer's one type stands for.
+      throw .unknown(symbol + ".self")
+    }
     guard renderer.context.writer is KoineWriter, let type = node.as(IdentifierTypeSyntax.self),
       renderer.symbol(at: type.name) == "IVSStage",
       let parameter = type.parent?.as(FunctionParameterSyntax.self),
@@ -147,7 +158,7 @@ enum StageReader: StyleReader {
       return "the SDK decides on delays and the first layer"
     }
     return type?.contains("IVSParticipantSubscribeState") == true
-      ? "streams come with their subscription, and go with it" : nil
+      ? subscription : nil
   }
 
   private static let limits = [
@@ -213,11 +224,10 @@ enum StageReader: StyleReader {
       guard let kind = kind(ofSource: symbol) else { throw .unknown("\(symbol) of an error's source") }
       return ("\(value) == \(kind)", .written)
     }
-    return condition(of: symbol).map { (cast(value, where: $0, isTest), .written) }
+    return condition(ofType: symbol).map { (cast(value, where: $0, isTest), .written) }
   }
 
-  /// The condition on a value of the new layer's one type under which it is of the vendor's type; nil if there is none.
-  static func condition(of symbol: String) -> String? {
+  static func condition(ofType symbol: String) -> String? {
     switch symbol {
     case "IVSImageDevice": ".kind.isVideo"
     case "IVSAudioDevice": ".kind.isAudio"
@@ -237,11 +247,31 @@ enum StageReader: StyleReader {
     }
   }
 
-  private static func cast(_ value: String, where condition: String, _ isTest: Bool) -> String {
-    if isTest { return value + condition }
-    // In an optional chain the value has a question mark.
-    return value.hasSuffix("?")
-      ? "\(value.dropLast()).flatMap({ $0\(condition) ? $0 : nil })" : "(\(value)\(condition) ? \(value) : nil)"
+  /// Types of devices that are not a stream's in the new layer.
+  private static let ownDevices: Set<String> = ["IVSDevice", "IVSCamera", "IVSMicrophone", "IVSMultiSourceDevice"]
+
+  /// `stream.device === camera`: a stream is its device, too, but not the one that it was made with.
+  static func comparison(
+    _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax, _ renderer: LayerRenderer
+  ) throws(Unportable) -> String? {
+    guard let sign = sign.as(BinaryOperatorExprSyntax.self), ["===", "!==", "==", "!="].contains(sign.operator.text)
+    else { return nil }
+    func member(_ expression: ExprSyntax) -> MemberAccessExprSyntax? {
+      let member = expression.as(MemberAccessExprSyntax.self)
+      return member.flatMap { renderer.symbol(at: $0.declName.baseName) == "IVSStageStream.device" ? $0 : nil }
+    }
+    let (left, right) = (member(value), member(other))
+    guard (left == nil) != (right == nil), let base = (left ?? right)?.base,
+      let type = renderer.type(of: left == nil ? value : other)?.split(separator: ".").last,
+      ownDevices.contains(String(type))
+    else { return nil }
+    let text = try [value, other].map { side throws(Unportable) in
+      guard let member = member(side) else { return try renderer.render(Syntax(side)) }
+      renderer.mark(member.declName.baseName, .inHelper)
+      return side.leadingTrivia.description + (try renderer.trimmed(base)) + ".device" + side.trailingTrivia.description
+    }
+    let operation = renderer.context.writer.equality(sign.operator.text) ?? sign.operator.text
+    return text[0] + sign.operator.replaced(by: operation) + text[1]
   }
 
   // MARK: Facts
@@ -265,7 +295,10 @@ enum StageReader: StyleReader {
           + (calls(.publishing, ["stage", "participant", "true"])
           + ["\(writer.free("decide"))(about: participant, in: stage)"]).map { "if !participant.isLocal { \($0) }" }
       ),
-      ("participantLeft(let participant, _)", calls(.participantLeft, ["stage", "participant"])),
+      (
+        "participantLeft(let participant, _)",
+        calls(.publishing, ["stage", "participant", "false"]) + calls(.participantLeft, ["stage", "participant"])
+      ),
       (
         "attributesChanged(let participant)",
         updates(model, writer) + calls(.attributes, ["stage", "participant"])
@@ -317,20 +350,21 @@ enum StageReader: StyleReader {
         writer.call($0, [writer is KoineWriter ? Self.stage(of: $0) : "stage", person])
       }
     }
-    guard let isPublished = calls(.shouldPublish, "local"), let streams = calls(.streamsToPublish, "local"),
-      let media = calls(.wantedMedia, "participant")
-    else { return [] }
+    // A function that is not ported decides for nothing.
+    let published = calls(.shouldPublish, "local").flatMap { isPublished in
+      calls(.streamsToPublish, "local").map { "\(isPublished) ? { self.\($0) } : nil" }
+    }
+    let received = calls(.wantedMedia, "participant").map { "    stage.receive(\($0), of: participant)" }
     let decide = writer.free("decide")
     let stage = writer.code("RoomStage").text
     return [
       "", "  /// Publishes and receives what the functions above decide.",
       "  private func \(decide)(in stage: \(stage)?) {",
       "    guard let stage, \(isConnected) else { return }",
-      "    let local = \(local)",
-      "    stage.publish(\(isPublished) ? { self.\(streams) } : nil)",
-      "    for participant in stage.participants { \(decide)(about: participant, in: stage) }", "  }", "",
-      "  private func \(decide)(about participant: \(writer.code("Participant").text), in stage: \(stage)) {",
-      "    stage.receive(\(media), of: participant)", "  }",
     ]
+      + (published.map { ["    let local = \(local)", "    stage.publish(\($0))"] } ?? ["    stage.publish(nil)"]) + [
+        "    for participant in stage.participants { \(decide)(about: participant, in: stage) }", "  }", "",
+        "  private func \(decide)(about participant: \(writer.code("Participant").text), in stage: \(stage)) {",
+      ] + (received.map { [$0] } ?? []) + ["  }"]
   }
 }

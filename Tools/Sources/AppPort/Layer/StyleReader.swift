@@ -45,8 +45,17 @@ protocol StyleReader: Sendable {
   static func text(
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
   ) throws(Unportable) -> (text: String, share: Share)?
+  /// The condition on a value of the new layer's one type under which it is of the vendor's type, as text behind the value; nil if there is
+  /// none.
+  static func condition(ofType symbol: String) -> String?
+  /// Code for a comparison that is more than other words; nil: as the table says.
+  static func comparison(
+    _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax, _ renderer: LayerRenderer
+  ) throws(Unportable) -> String?
   /// What objects report to a delegate of their own, which any class can be. All else reaches the call class only.
   static var factsOfObjects: Set<Fact> { get }
+  /// What objects report to a delegate that can be an object of the call class's, which keeps it in a property.
+  static var factsOfDelegates: Set<Fact> { get }
   /// The vendor's functions whose counterparts throw nothing.
   static var nonthrowing: Set<String> { get }
   /// What layers in a vendor's style have for a word of the common layer.
@@ -77,7 +86,21 @@ extension StyleReader {
   static func text(
     ofCast value: String, to symbol: String, isTest: Bool, from type: String?
   ) throws(Unportable) -> (text: String, share: Share)? { nil }
+  static func condition(ofType symbol: String) -> String? { nil }
+  static func comparison(
+    _ value: ExprSyntax, _ sign: ExprSyntax, _ other: ExprSyntax, _ renderer: LayerRenderer
+  ) throws(Unportable) -> String? { nil }
+
+  /// A cast of a value, or the test whether it can be cast, by such a condition.
+  static func cast(_ value: String, where condition: String, _ isTest: Bool) -> String {
+    if isTest { return value + condition }
+    // In an optional chain the value has a question mark.
+    return value.hasSuffix("?")
+      ? "\(value.dropLast()).flatMap({ $0\(condition) ? $0 : nil })" : "(\(value)\(condition) ? \(value) : nil)"
+  }
+
   static var factsOfObjects: Set<Fact> { [] }
+  static var factsOfDelegates: Set<Fact> { [] }
   static var nonthrowing: Set<String> { [] }
   static func vendorWord(_ word: String) -> String { word }
   static func neededWord(of symbol: String) -> String? { nil }
@@ -145,19 +168,23 @@ struct StyleTable {
 
   init(_ reader: any StyleReader.Type, to writer: LayerWriter.Type, _ table: PortingTable = .current) {
     (self.reader, self.writer) = (reader, writer)
-    let target = writer.style
     for row in table.rows {
       for (symbol, meaning) in row.read[reader.style] ?? [:] { meanings[symbol] = (row, meaning) }
     }
     for row in table.rows {
-      let instead = row.instead[target] ?? writer.noWord
+      let instead = Self.instead(of: row, writer)
       for symbol in row.lost[reader.style] ?? [] { lost[symbol] = instead }
       // A row without symbols of the target says what to do instead.
-      guard row.symbols[target, default: []].isEmpty else { continue }
-      for symbol in row.symbols[reader.style] ?? [] where lost[symbol] == nil && !isReported(symbol, by: target) {
+      guard row.symbols[writer.style, default: []].isEmpty else { continue }
+      for symbol in row.symbols[reader.style] ?? [] where lost[symbol] == nil && !isReported(symbol, by: writer.style) {
         lost[symbol] = instead
       }
     }
+  }
+
+  /// What to do instead of a row's symbols in the target. The table has a dash where there is nothing.
+  private static func instead(of row: PortingTable.Row, _ writer: LayerWriter.Type) -> String {
+    row.instead[writer.style].flatMap { $0 == "–" ? nil : $0 } ?? writer.noWord
   }
 
   /// Whether it is a callback that the target reports, by the row that says what it means. It may be in other rows, too.
@@ -177,7 +204,8 @@ struct StyleTable {
   func reading(of symbol: String) -> Reading {
     if let word = reader.neededWord(of: symbol), !writer.hasWord(word) {
       return .lost(
-        symbol: symbol, instead: lost[symbol] ?? meanings[symbol]?.row.instead[writer.style] ?? writer.noWord)
+        symbol: symbol,
+        instead: lost[symbol] ?? meanings[symbol].map { Self.instead(of: $0.row, writer) } ?? writer.noWord)
     }
     if let reading = reader.reading(of: symbol) {
       if case .word(let word) = reading { return .word(self.word(word)) }
@@ -186,7 +214,7 @@ struct StyleTable {
     }
     if reader.structure(of: symbol) != nil { return .structure(symbol: symbol) }
     if let (row, meaning) = meanings[symbol] {
-      let withoutWord = Reading.lost(symbol: symbol, instead: row.instead[writer.style] ?? writer.noWord)
+      let withoutWord = Reading.lost(symbol: symbol, instead: Self.instead(of: row, writer))
       switch meaning {
       case .word(let word):
         let word = self.word(word)
@@ -264,10 +292,12 @@ struct LayerReader {
         let fact = reader.fact(of: symbol, type: callClass.facts.declaration(usr)?.type.description)
           ?? table.fact(symbol)
       else { continue }
+      let owner = declaration.owner?.usr ?? ""
+      let path = reader.factsOfDelegates.contains(fact) ? self.path(to: owner) : nil
       let handler = Handler(
-        fact: fact, usr: usr, name: declaration.symbol.name, owner: declaration.owner?.usr ?? "",
-        location: declaration.location, unused: Self.unusedParameters(of: declaration.location, in: source))
-      if handler.owner == callClass.type.symbol.usr || reader.factsOfObjects.contains(fact) {
+        fact: fact, usr: usr, name: declaration.symbol.name, owner: owner, location: declaration.location,
+        unused: Self.unusedParameters(of: declaration.location, in: source), path: path ?? "")
+      if owner == callClass.type.symbol.usr || path != nil || reader.factsOfObjects.contains(fact) {
         model.add(handler)
       } else {
         model.add(foreign: handler)
@@ -282,6 +312,19 @@ struct LayerReader {
     model.add(
       KeptProperty(
         name: declaration.symbol.name, usr: usr, role: role == .participant && isList ? .participants : role))
+  }
+
+  /// How the call class names its one object of a class of the app's, with the point behind; nil if it keeps none, or several.
+  private func path(to type: String) -> String? {
+    let declarations = callClass.app.declarations
+    guard type != callClass.type.symbol.usr, let name = declarations.qualifiedName(of: type) else { return nil }
+    let found = declarations.members(of: callClass.type.symbol.usr).compactMap { member -> String? in
+      guard member.symbol.kind == .property, let kept = callClass.facts.declaration(member.symbol.usr)?.type,
+        kept.names.filter({ $0 != "Swift.Optional" }) == [name], !kept.description.contains("[")
+      else { return nil }
+      return member.symbol.name + (kept.description.contains("?") || kept.description.contains("Optional") ? "?." : ".")
+    }
+    return found.count == 1 ? found[0] : nil
   }
 
   /// The positions of the parameters that the statements of the function at a place never name.

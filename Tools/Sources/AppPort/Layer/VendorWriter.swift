@@ -252,7 +252,10 @@ class VendorWriter: LayerWriter {
           + (calls(.publishing, ["stage", "person", "true"]) + ["\(decide)(about: person, in: stage)"])
           .map { "if !person.isLocal { \($0) }" }
       ),
-      ("personLeft", ["person"], calls(.participantLeft, ["stage", "person"])),
+      (
+        "personLeft", ["person"],
+        calls(.publishing, ["stage", "person", "false"]) + calls(.participantLeft, ["stage", "person"])
+      ),
       ("publishingChanged", ["person"], calls(.publishing, ["stage", "person", "true"])),
       ("streamAdded", ["stream", "person"], calls(.streamAdded, ["stage", "person", "[stream]"])),
       ("streamRemoved", ["stream", "person"], calls(.streamRemoved, ["stage", "person", "[stream]"])),

@@ -79,7 +79,7 @@ public struct PortPlan: Sendable {
         "\($0.topic): \($0.written) written, \($0.inHelper) in the helper; \(Seam.places($0.places))"
       })
     part("Questions", questions.map(text))
-    part("No word in \(target)", noWord.map { "\($0.symbol): \($0.instead); \(Seam.places($0.places))" })
+    part("No word in \(target)", noWordLines)
     part("Works otherwise", differenceLines)
     part("To be written by hand", byHand.map { "\($0.symbol); \(Seam.places($0.places))" })
     if let foreignText { lines.append(foreignText) }
@@ -87,7 +87,11 @@ public struct PortPlan: Sendable {
     return lines.joined(separator: "\n")
   }
 
-  var differenceLines: [String] { differences.map { "\($0.symbol): \($0.instead); \(Seam.places($0.places))" } }
+  var noWordLines: [String] { Self.lines(noWord) }
+  var differenceLines: [String] { Self.lines(differences) }
+  private static func lines(_ found: [Missing]) -> [String] {
+    found.map { "\($0.symbol): \($0.instead); \(Seam.places($0.places))" }
+  }
 
   /// Questions without an answer of the team's, and answers without a question, as lines; empty if there are none.
   public var unansweredText: [String] {

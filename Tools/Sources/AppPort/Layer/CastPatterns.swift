@@ -2,9 +2,9 @@ import CallModel
 import KoinePorting
 import SwiftSyntax
 
-/// Patterns with a cast to a type of the stage's: `case let camera as IVSCamera`. In the new layer cameras and microphones have one type, and
-/// so have streams and their devices: the kind is a condition.
-enum StagePatterns {
+/// Patterns with a cast to a vendor's type that has no type of its own in the new layer: `case let camera as IVSCamera`. There cameras and
+/// microphones have one type, and so have identifiers of users and of telephones: the kind is a condition.
+enum CastPatterns {
   /// Code for a case of a switch or a loop with such a pattern; nil for other code.
   /// - Throws: `Unportable` for such a pattern in another place.
   static func text(of node: Syntax, _ renderer: LayerRenderer) throws(Unportable) -> String? {
@@ -37,7 +37,7 @@ enum StagePatterns {
         (self.name, self.type) = (name.trimmedDescription, type)
       }
       guard let symbol = renderer.symbol(at: type) else { return nil }
-      (self.symbol, condition) = (symbol, StageReader.condition(of: symbol))
+      (self.symbol, condition) = (symbol, renderer.context.reader.reader.condition(ofType: symbol))
       if condition == nil, StageReader.kind(ofSource: symbol) == nil { return nil }
     }
   }
