@@ -147,4 +147,27 @@ import Testing
   }
 
   @Test func tokenThatIsNoneIsRefused() { #expect(throws: (any Error).self) { try RoomCredential(token: "none") } }
+
+  @Test(.room(as: "Ana")) func tokenThatTheAppFetchesIsReadOnce() async throws {
+    let room = TestRoom.current
+    let token = try room.credential(.callAgent, for: "Ana").token
+    var agents: [RoomAgent?] = [], errors: [(any Error)?] = []
+    let twice = RoomCredential(initialToken: nil) { completion in
+      completion(token, nil)
+      completion(token, nil)
+    }
+    RoomAgent().register(credential: try RoomCredential(of: twice), setup: nil) { agent, _ in agents.append(agent) }
+    RoomAgent().register(credential: RoomCredential { $0(nil, CancellationError()) }, setup: nil) {
+      errors.append($0 == nil ? $1 : nil)
+    }
+    RoomAgent().register(credential: RoomCredential { $0(nil, nil) }, setup: nil) {
+      errors.append($0 == nil ? $1 : nil)
+    }
+    await room.until { !agents.isEmpty && errors.count == 2 }
+    await room.run(for: .seconds(1))
+    #expect(agents.count == 1)
+    #expect(agents.first??.endpoint != nil)
+    #expect(errors.first as? CancellationError != nil)
+    #expect(errors.last ?? nil != nil)
+  }
 }

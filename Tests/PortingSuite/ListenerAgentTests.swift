@@ -291,4 +291,22 @@ import UIKit
   @Test func tokenThatIsNoneIsRefused() {
     #expect(throws: ListenerAgent.Failure.unauthorized) { try ListenerAgent.Credential(token: "none") }
   }
+
+  @Test(.room(as: "Ana")) func tokenThatTheAppFetchesIsReadOnce() async throws {
+    let room = TestRoom.current
+    let token = try token(of: "Ana", in: room)
+    var agents: [ListenerAgent?] = [], errors: [(any Error)?] = []
+    let twice = ListenerAgent.Credential { completion in
+      completion(token, nil)
+      completion(token, nil)
+    }
+    ListenerAgent().register(credential: twice, setup: nil) { agent, _ in agents.append(agent) }
+    let bad = ListenerAgent.Credential(initialToken: "none") { $0(token, nil) }
+    ListenerAgent().register(credential: bad, setup: nil) { errors.append($0 == nil ? $1 : nil) }
+    await room.until { !agents.isEmpty && !errors.isEmpty }
+    await room.run(for: .seconds(1))
+    #expect(agents.count == 1)
+    #expect(agents.first.map { $0 != nil } == true)
+    #expect(errors.first as? ListenerAgent.Failure == .unauthorized)
+  }
 }

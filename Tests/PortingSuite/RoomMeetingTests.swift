@@ -157,6 +157,20 @@ import UIKit
     func render(_ frame: VideoFrame) { lock.withLock { frames += 1 } }
   }
 
+  @Test func tileThatTheAppPausesSaysSoUntilItIsResumed() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
+    let log = Log(), meeting = try await meeting(in: room, log)
+    _ = try await room.join("Bea")
+    await room.until("Bea has a tile") { !meeting.tiles.isEmpty }
+    let tile = try #require(meeting.tiles.values.first)
+    meeting.setPaused(true, tile: tile.id)
+    await room.until("the tile pauses") { log.lines.contains { $0.hasPrefix("paused ") } }
+    #expect(tile.pause == .requested)
+    meeting.setPaused(false, tile: tile.id)
+    await room.until("the tile resumes") { log.lines.contains { $0.hasPrefix("resumed ") } }
+    #expect(tile.pause == nil)
+  }
+
   @Test func firstChoiceOfVideosStopsAllOthersAndALaterOneAddsToIt() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let meeting = try await meeting(in: room, Log())

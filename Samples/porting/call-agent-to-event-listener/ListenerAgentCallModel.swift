@@ -197,9 +197,9 @@ final class ListenerAgentCallModel: NSObject, ObservableObject {
     // koine port: the event listener has no OutgoingAudioOptions.init(); the options of a call have all in one
     // options.outgoingAudioOptions = OutgoingAudioOptions()
     options.isMuted = isMuted
-    // koine port: the event listener has no word for CallOptions.incomingVideoOptions
+    // koine port: the event listener has no CallOptions.incomingVideoOptions; nothing stands in for it
     // options.incomingVideoOptions = IncomingVideoOptions()
-    // koine port: the event listener has no word for CallOptions.incomingVideoOptions
+    // koine port: the event listener has no CallOptions.incomingVideoOptions; nothing stands in for it
     // options.incomingVideoOptions?.streamType = .remoteIncoming
     guard let cameraStream else { return }
     // koine port: the event listener has no OutgoingVideoOptions.init(); the options of a call have all in one
@@ -592,7 +592,7 @@ final class ListenerAgentChatChannel: NSObject, ObservableObject {
     feature.inboxHandler = { [weak self] inbox, call in self?.channelOpened(call, didCreateReceiver: inbox) }
     let options = ListenerAgent.Setup()
     options.channel = Self.channelID
-    // koine port: the event listener has no word for DataChannelSenderOptions.reliability
+    // koine port: the event listener has no DataChannelSenderOptions.reliability; nothing stands in for it
     // options.reliability = .durable
     sender = feature.channel(setup: options)
     lines = []

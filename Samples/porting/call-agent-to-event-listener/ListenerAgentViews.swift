@@ -21,10 +21,14 @@ extension ListenerAgent {
     }
     /// Hands over a token, on the main queue.
     func read(_ completion: @escaping (Result<String, any Error>) -> Void) {
-      if let token { return ListenerAgent.onMain { completion(.success(token)) } }
+      if let token {
+        let result = Result { try Self.checked(token) }
+        return ListenerAgent.onMain { completion(result) }
+      }
+      nonisolated(unsafe) var waiting = Optional(completion)
       refresher? { token, error in
         let result = Result { if let error { throw error } else { try Self.checked(token) } }
-        ListenerAgent.onMain { completion(result) }
+        ListenerAgent.onMain { waiting.take()?(result) }
       }
     }
   }

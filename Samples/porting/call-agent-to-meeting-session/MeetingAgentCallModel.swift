@@ -196,9 +196,9 @@ final class MeetingAgentCallModel: NSObject, ObservableObject {
     // koine port: the meeting session has no OutgoingAudioOptions.init(); the options of a call have all in one
     // options.outgoingAudioOptions = OutgoingAudioOptions()
     options.isMuted = isMuted
-    // koine port: the meeting session has no word for CallOptions.incomingVideoOptions
+    // koine port: the meeting session has no CallOptions.incomingVideoOptions; nothing stands in for it
     // options.incomingVideoOptions = IncomingVideoOptions()
-    // koine port: the meeting session has no word for CallOptions.incomingVideoOptions
+    // koine port: the meeting session has no CallOptions.incomingVideoOptions; nothing stands in for it
     // options.incomingVideoOptions?.streamType = .remoteIncoming
     guard let cameraStream else { return }
     // koine port: the meeting session has no OutgoingVideoOptions.init(); the options of a call have all in one
@@ -591,7 +591,7 @@ final class MeetingAgentChatChannel: NSObject, ObservableObject {
     feature.inboxHandler = { [weak self] inbox, call in self?.channelOpened(call, didCreateReceiver: inbox) }
     let options = MeetingAgent.Setup()
     options.channel = Self.channelID
-    // koine port: the meeting session has no word for DataChannelSenderOptions.reliability
+    // koine port: the meeting session has no DataChannelSenderOptions.reliability; nothing stands in for it
     // options.reliability = .durable
     sender = feature.channel(setup: options)
     lines = []
@@ -782,12 +782,12 @@ final class MeetingAgentSlideShare: NSObject, @unchecked Sendable {
     guard let slide = Self.makeSlide(width: 640, height: 360, luma: luma) else { return nil }
     var format = MeetingAgent.Format()
     (format.width, format.height) = (640, 360)
-    // koine port: the meeting session has no word for VideoStreamFormat.pixelFormat
+    // koine port: the meeting session has no VideoStreamFormat.pixelFormat; nothing stands in for it
     // format.pixelFormat = .nv12
     format.framesPerSecond = 15
-    // koine port: the meeting session has no word for VideoStreamFormat.stride1
+    // koine port: the meeting session has no VideoStreamFormat.stride1; nothing stands in for it
     // format.stride1 = 640
-    // koine port: the meeting session has no word for VideoStreamFormat.stride2
+    // koine port: the meeting session has no VideoStreamFormat.stride2; nothing stands in for it
     // format.stride2 = 640
     var options = [MeetingAgent.Format]()
     options = [format]
@@ -839,9 +839,9 @@ final class MeetingAgentSlideShare: NSObject, @unchecked Sendable {
   private func sendFrame() {
     let frame = MeetingAgent.Frame()
     frame.buffer = slide
-    // koine port: the meeting session has no word for RawVideoFrame.streamFormat
+    // koine port: the meeting session has no RawVideoFrame.streamFormat; nothing stands in for it
     // frame.streamFormat = stream.format
-    // koine port: the meeting session has no word for RawVideoFrame.timestampInTicks
+    // koine port: the meeting session has no RawVideoFrame.timestampInTicks; nothing stands in for it
     // frame.timestampInTicks = stream.timestampInTicks
     stream.send(frame) { _ in }  // A frame that is lost is followed by the next one.
   }

@@ -19,10 +19,14 @@ extension MeetingAgent {
     }
     /// Hands over a token, on the main queue.
     func read(_ completion: @escaping (Result<String, any Error>) -> Void) {
-      if let token { return MeetingAgent.onMain { completion(.success(token)) } }
+      if let token {
+        let result = Result { try Self.checked(token) }
+        return MeetingAgent.onMain { completion(result) }
+      }
+      nonisolated(unsafe) var waiting = Optional(completion)
       refresher? { token, error in
         let result = Result { if let error { throw error } else { try Self.checked(token) } }
-        MeetingAgent.onMain { completion(result) }
+        MeetingAgent.onMain { waiting.take()?(result) }
       }
     }
   }

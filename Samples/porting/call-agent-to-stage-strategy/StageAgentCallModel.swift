@@ -196,9 +196,9 @@ final class StageAgentCallModel: NSObject, ObservableObject {
     // koine port: the stage strategy has no OutgoingAudioOptions.init(); the options of a call have all in one
     // options.outgoingAudioOptions = OutgoingAudioOptions()
     options.isMuted = isMuted
-    // koine port: the stage strategy has no word for CallOptions.incomingVideoOptions
+    // koine port: the stage strategy has no CallOptions.incomingVideoOptions; nothing stands in for it
     // options.incomingVideoOptions = IncomingVideoOptions()
-    // koine port: the stage strategy has no word for CallOptions.incomingVideoOptions
+    // koine port: the stage strategy has no CallOptions.incomingVideoOptions; nothing stands in for it
     // options.incomingVideoOptions?.streamType = .remoteIncoming
     guard let cameraStream else { return }
     // koine port: the stage strategy has no OutgoingVideoOptions.init(); the options of a call have all in one
@@ -583,19 +583,19 @@ final class StageAgentChatChannel: NSObject, ObservableObject {
   var nameOf: ((String) -> String?)?
 
   private static let channelID: Int32 = 20
-  // koine port: the stage strategy has no word for DataChannelSender
+  // koine port: the stage strategy has no DataChannelSender; nothing stands in for it
   // private var sender: DataChannelSender?
-  // koine port: the stage strategy has no word for DataChannelReceiver
+  // koine port: the stage strategy has no DataChannelReceiver; nothing stands in for it
   // private var receivers: [DataChannelReceiver] = []
 
   func open(in call: StageAgent.Call) {
-    // koine port: the stage strategy has no word for Features.dataChannel
+    // koine port: the stage strategy has no Features.dataChannel; nothing stands in for it
     // let feature = call.feature(Features.dataChannel)
-    // koine port: the stage strategy has no word for DataChannelCallFeature.delegate
+    // koine port: the stage strategy has no DataChannelCallFeature.delegate; nothing stands in for it
     // feature.delegate = self
-    // koine port: the stage strategy has no word for DataChannelSenderOptions.init()
+    // koine port: the stage strategy has no DataChannelSenderOptions.init(); nothing stands in for it
     // let options = DataChannelSenderOptions()
-    // koine port: the stage strategy has no word for DataChannelSenderOptions.channelId
+    // koine port: the stage strategy has no DataChannelSenderOptions.channelId; nothing stands in for it
     // options.channelId = Self.channelID
     // koine port: the stage strategy has no DataChannelSenderOptions.reliability; a stage of this generation carries no messages: the app's own server does
     // options.reliability = .durable
@@ -605,7 +605,7 @@ final class StageAgentChatChannel: NSObject, ObservableObject {
   }
 
   func close() {
-    // koine port: the stage strategy has no word for DataChannelSender.closeSender()
+    // koine port: the stage strategy has no DataChannelSender.closeSender(); nothing stands in for it
     // sender?.closeSender()
     // koine port: sender is left out
     // sender = nil
@@ -623,7 +623,7 @@ final class StageAgentChatChannel: NSObject, ObservableObject {
   //   return true
   // }
 
-  // koine port: the stage strategy has no word for DataChannelCallFeature
+  // koine port: the stage strategy has no DataChannelCallFeature; nothing stands in for it
   // func dataChannelCallFeature(
   //   _ dataChannelCallFeature: DataChannelCallFeature, didCreateReceiver args: DataChannelReceiverCreatedEventArgs
   // ) {
@@ -642,7 +642,7 @@ final class StageAgentChatChannel: NSObject, ObservableObject {
   //   onMain { [weak self] in self?.read(dataChannelReceiver) }
   // }
 
-  // koine port: the stage strategy has no word for DataChannelReceiver
+  // koine port: the stage strategy has no DataChannelReceiver; nothing stands in for it
   // private func read(_ receiver: DataChannelReceiver) {
   //   while let message = receiver.receiveMessage() {
   //     let name = nameOf?(receiver.senderIdentifier) ?? receiver.senderIdentifier.rawId
@@ -797,12 +797,12 @@ final class StageAgentSlideShare: NSObject, @unchecked Sendable {
     guard let slide = Self.makeSlide(width: 640, height: 360, luma: luma) else { return nil }
     var format = StageAgent.Format()
     (format.width, format.height) = (640, 360)
-    // koine port: the stage strategy has no word for VideoStreamFormat.pixelFormat
+    // koine port: the stage strategy has no VideoStreamFormat.pixelFormat; nothing stands in for it
     // format.pixelFormat = .nv12
     format.framesPerSecond = 15
-    // koine port: the stage strategy has no word for VideoStreamFormat.stride1
+    // koine port: the stage strategy has no VideoStreamFormat.stride1; nothing stands in for it
     // format.stride1 = 640
-    // koine port: the stage strategy has no word for VideoStreamFormat.stride2
+    // koine port: the stage strategy has no VideoStreamFormat.stride2; nothing stands in for it
     // format.stride2 = 640
     var options = [StageAgent.Format]()
     options = [format]
@@ -854,9 +854,9 @@ final class StageAgentSlideShare: NSObject, @unchecked Sendable {
   private func sendFrame() {
     let frame = StageAgent.Frame()
     frame.buffer = slide
-    // koine port: the stage strategy has no word for RawVideoFrame.streamFormat
+    // koine port: the stage strategy has no RawVideoFrame.streamFormat; nothing stands in for it
     // frame.streamFormat = stream.format
-    // koine port: the stage strategy has no word for RawVideoFrame.timestampInTicks
+    // koine port: the stage strategy has no RawVideoFrame.timestampInTicks; nothing stands in for it
     // frame.timestampInTicks = stream.timestampInTicks
     stream.send(frame) { _ in }  // A frame that is lost is followed by the next one.
   }

@@ -19,13 +19,15 @@ struct RoomCredential {
   /// Hands over a token; one that the app fetches comes on the main queue.
   func read(_ completion: @escaping (Result<(token: String, identity: String), any Error>) -> Void) {
     if let token { return completion(Result { try Self.checked(token) }) }
-    nonisolated(unsafe) let done = completion
+    let delivery: Delivery
+    do { delivery = try Backends.world().delivery } catch { return completion(.failure(error)) }
+    nonisolated(unsafe) var waiting = Optional(completion)
     refresher? { token, error in
       let result = Result {
-        guard let token else { throw error ?? Failure(.unauthorized, "the app has no token") }
-        return try Self.checked(token)
+        if let error { throw error }
+        return try Self.checked(token ?? "")
       }
-      do { try Backends.world().delivery.deliver { done(result) } } catch { done(.failure(error)) }
+      delivery.deliver { waiting.take()?(result) }
     }
   }
 }

@@ -56,7 +56,7 @@ final class AzureMeetingCallModel: ObservableObject, @unchecked Sendable {  // u
     audioVideo.observe(topic: Self.chatTopic)
     do {
       try audioVideo.start()
-      // koine port: the call agent has no word for AudioVideoControllerFacade.startRemoteVideo()
+      // koine port: the call agent has no AudioVideoControllerFacade.startRemoteVideo(); nothing stands in for it
       // audioVideo.startRemoteVideo()
     } catch { finish(AzureMeetingMeetingText.failure(error)) }
   }
@@ -259,7 +259,7 @@ extension AzureMeetingCallModel {
 
 extension AzureMeetingCallModel {
   func messageReceived(dataMessage: AzureMessage) {
-    // koine port: the call agent has no word for DataMessage.throttled
+    // koine port: the call agent has no DataMessage.throttled; nothing stands in for it
     // guard !dataMessage.throttled else {
     //   notice = MeetingText.throttled
     //   return
@@ -436,7 +436,7 @@ final class AzureMeetingTileView: UIView {
 
   func show(title: String, isMirrored: Bool) {
     videoView.frame = bounds
-    // koine port: the call agent has no word for DefaultVideoRenderView.mirror
+    // koine port: the call agent has no DefaultVideoRenderView.mirror; nothing stands in for it
     // videoView.mirror = isMirrored
     titleLabel.frame = CGRect(x: 8, y: bounds.height - 24, width: bounds.width - 16, height: 24)
     titleLabel.text = title

@@ -57,7 +57,7 @@ final class ListenerMeetingCallModel: ObservableObject, @unchecked Sendable {  /
     audioVideo.observe(topic: Self.chatTopic)
     do {
       try audioVideo.start()
-      // koine port: the event listener has no word for AudioVideoControllerFacade.startRemoteVideo()
+      // koine port: the event listener has no AudioVideoControllerFacade.startRemoteVideo(); nothing stands in for it
       // audioVideo.startRemoteVideo()
     } catch { finish(ListenerMeetingMeetingText.failure(error)) }
   }
@@ -186,7 +186,7 @@ extension ListenerMeetingCallModel {
   func interrupted() { phase = .reconnecting }
 
   /// The stop callback, which follows, says why.
-  // koine port: the event listener does not report it; AudioVideoObserver.audioSessionDidCancelReconnect(): the event listener has no word for it
+  // koine port: the event listener does not report it; AudioVideoObserver.audioSessionDidCancelReconnect(): nothing stands in for it
   // func audioSessionDidCancelReconnect() {}
 
   func left(sessionStatus: ListenerMeeting.End) {
@@ -259,7 +259,7 @@ extension ListenerMeetingCallModel {
 
 extension ListenerMeetingCallModel {
   func messageReceived(dataMessage: PubSubMessage) {
-    // koine port: the event listener has no word for DataMessage.throttled
+    // koine port: the event listener has no DataMessage.throttled; nothing stands in for it
     // guard !dataMessage.throttled else {
     //   notice = MeetingText.throttled
     //   return
@@ -436,7 +436,7 @@ final class ListenerMeetingTileView: UIView {
 
   func show(title: String, isMirrored: Bool) {
     videoView.frame = bounds
-    // koine port: the event listener has no word for DefaultVideoRenderView.mirror
+    // koine port: the event listener has no DefaultVideoRenderView.mirror; nothing stands in for it
     // videoView.mirror = isMirrored
     titleLabel.frame = CGRect(x: 8, y: bounds.height - 24, width: bounds.width - 16, height: 24)
     titleLabel.text = title

@@ -57,7 +57,7 @@ final class StageMeetingCallModel: ObservableObject, @unchecked Sendable {  // u
     // audioVideo.addRealtimeDataMessageObserver(topic: Self.chatTopic, observer: self)
     do {
       try audioVideo.start()
-      // koine port: the stage strategy has no word for AudioVideoControllerFacade.startRemoteVideo()
+      // koine port: the stage strategy has no AudioVideoControllerFacade.startRemoteVideo(); nothing stands in for it
       // audioVideo.startRemoteVideo()
     } catch { finish(StageMeetingMeetingText.failure(error)) }
   }
@@ -79,7 +79,7 @@ final class StageMeetingCallModel: ObservableObject, @unchecked Sendable {  // u
     observed.remove(.tiles)
     observed.remove(.share)
     observed.remove(.speakers)
-    // koine port: the stage strategy has no word for RealtimeControllerFacade.removeRealtimeDataMessageObserverFromTopic(topic:)
+    // koine port: the stage strategy has no RealtimeControllerFacade.removeRealtimeDataMessageObserverFromTopic(topic:); nothing stands in for it
     // audioVideo.removeRealtimeDataMessageObserverFromTopic(topic: Self.chatTopic)
     phase = .ended(text)
   }
@@ -187,7 +187,7 @@ extension StageMeetingCallModel {
   func interrupted() { phase = .reconnecting }
 
   /// The stop callback, which follows, says why.
-  // koine port: the stage strategy does not report it; AudioVideoObserver.audioSessionDidCancelReconnect(): the stage strategy has no word for it
+  // koine port: the stage strategy does not report it; AudioVideoObserver.audioSessionDidCancelReconnect(): nothing stands in for it
   // func audioSessionDidCancelReconnect() {}
 
   func left(sessionStatus: StageMeeting.End) {
@@ -438,7 +438,7 @@ final class StageMeetingTileView: UIView {
 
   func show(title: String, isMirrored: Bool) {
     videoView.frame = bounds
-    // koine port: the stage strategy has no word for DefaultVideoRenderView.mirror
+    // koine port: the stage strategy has no DefaultVideoRenderView.mirror; nothing stands in for it
     // videoView.mirror = isMirrored
     titleLabel.frame = CGRect(x: 8, y: bounds.height - 24, width: bounds.width - 16, height: 24)
     titleLabel.text = title

@@ -56,7 +56,7 @@ final class KoineMeetingCallModel: ObservableObject, @unchecked Sendable {  // u
     topics.insert(Self.chatTopic)
     do {
       try audioVideo.start()
-      // koine port: the common layer has no word for AudioVideoControllerFacade.startRemoteVideo()
+      // koine port: the common layer has no AudioVideoControllerFacade.startRemoteVideo(); nothing stands in for it
       // audioVideo.startRemoteVideo()
     } catch { finish(KoineMeetingMeetingText.failure(error)) }
   }
@@ -188,7 +188,7 @@ extension KoineMeetingCallModel {
   func interrupted() { phase = .reconnecting }
 
   /// The stop callback, which follows, says why.
-  // koine port: the common layer does not report it; AudioVideoObserver.audioSessionDidCancelReconnect(): the common layer has no word for it
+  // koine port: the common layer does not report it; AudioVideoObserver.audioSessionDidCancelReconnect(): nothing stands in for it
   // func audioSessionDidCancelReconnect() {}
 
   func left(sessionStatus: EndReason) {
@@ -261,7 +261,7 @@ extension KoineMeetingCallModel {
 
 extension KoineMeetingCallModel {
   func messageReceived(dataMessage: ReceivedMessage) {
-    // koine port: the common layer has no word for DataMessage.throttled
+    // koine port: the common layer has no DataMessage.throttled; nothing stands in for it
     // guard !dataMessage.throttled else {
     //   notice = MeetingText.throttled
     //   return

@@ -22,7 +22,7 @@ public struct CallModel: Sendable {
   /// The model without the handlers with these identifiers.
   public func without(_ usrs: Set<String>) -> CallModel {
     var model = self
-    model.handlers.removeAll { usrs.contains($0.usr) }
+    model.handlers.removeAll { usrs.contains($0.usr) || ($0.keeper.map { usrs.contains($0.usr) } ?? false) }
     return model
   }
 
@@ -112,15 +112,25 @@ public struct Handler: Hashable, Sendable {
   public let location: CodeLocation
   /// The positions of the parameters that the function's statements never name.
   public let unused: Set<Int>
-  /// How the call class names the object that has the function, with what follows it: `adapter?.`; empty for the call class itself.
-  public let path: String
+  /// The call class's property with the object that has the function; nil for the call class itself.
+  public let keeper: Keeper?
+
+  /// A property of the call class, as its code names it: `adapter`.
+  public struct Keeper: Hashable, Sendable {
+    public let name, usr: String
+    public let isOptional: Bool
+
+    public init(name: String, usr: String, isOptional: Bool) {
+      (self.name, self.usr, self.isOptional) = (name, usr, isOptional)
+    }
+  }
 
   public init(
     fact: Fact, usr: String, name: String, owner: String, location: CodeLocation, unused: Set<Int> = [],
-    path: String = ""
+    keeper: Keeper? = nil
   ) {
     (self.fact, self.usr, self.name, self.owner, self.location) = (fact, usr, name, owner, location)
-    (self.unused, self.path) = (unused, path)
+    (self.unused, self.keeper) = (unused, keeper)
   }
 
   /// The labels of its parameters; `_` for none.

@@ -16,7 +16,7 @@ public struct LineMap: Sendable {
   /// - Parameter copy: the copy's text. Its first line, and what comes before the first directive, is not of the app's.
   init(copy: String) {
     parts = [(1, Self.generated)]
-    for (index, line) in copy.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, line) in copy.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let line = line.drop { $0 == " " || $0 == "\t" }
       guard line.hasPrefix("#sourceLocation(") else { continue }
       let next = index + 2
@@ -36,9 +36,12 @@ public struct LineMap: Sendable {
   /// The app's line of a line of the copy.
   public func original(_ line: Int) -> Int { line + (parts.last { $0.first <= line }?.offset ?? 0) }
 
-  /// The copy's line of an app's line.
+  /// The copy's line of an app's line: the first, if generated code divides it.
   public func compiled(_ line: Int) -> Int {
-    let starts = parts.lazy.map { (line: $0.first + $0.offset, offset: $0.offset) }
-    return line - (starts.filter { $0.line <= line }.max { $0.line < $1.line }?.offset ?? 0)
+    let found = parts.indices.first { index in
+      let next = index + 1 < parts.count ? parts[index + 1].first : Int.max
+      return (parts[index].first..<next).contains(line - parts[index].offset)
+    }
+    return line - (found.map { parts[$0].offset } ?? 0)
   }
 }

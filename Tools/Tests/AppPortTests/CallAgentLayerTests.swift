@@ -346,6 +346,9 @@ import Testing
           }
         }
         func isHere(_ one: RemoteParticipant) -> Bool { one.state == .connected }
+        func number(_ one: RemoteParticipant) -> String? { (one.identifier as? PhoneNumberIdentifier)?.phoneNumber }
+        func user(_ one: RemoteParticipant) -> String? { (one.identifier as? CommunicationUserIdentifier)?.identifier }
+        func isPhone(_ one: RemoteParticipant?) -> Bool { one?.identifier is PhoneNumberIdentifier }
       }
       """
     ).source
@@ -353,6 +356,10 @@ import Testing
     #expect(source.contains("    case _ where \(isUser): return ((\(isUser) ? one.id : nil)!)\n"))
     #expect(source.contains("    case let phone where phone.hasPrefix(\"4:\"): return String(phone.dropFirst(2))\n"))
     #expect(source.contains("-> Bool { one.state == .connected }"))
+    let isPhone = "one.id.hasPrefix(\"4:\")"
+    #expect(source.contains("-> String? { ((\(isPhone) ? one.id : nil)).map { String($0.dropFirst(2)) } }"))
+    #expect(source.contains("-> String? { ((\(isUser) ? one.id : nil)) }"))
+    #expect(source.contains("-> Bool { ((one?.id).map { $0.hasPrefix(\"4:\") } ?? false) }"))
     #expect(!source.contains("#warning"))
   }
 
@@ -408,11 +415,26 @@ import Testing
       source.contains(
         "if track.kind == .microphone { observer.streamMuted(RoomParticipant(call: call, last: owner), didChangeMuteState: event) }"
       ))
+    #expect(!source.contains("make().streamMuted"))
     // In its own class it cannot reach the call.
     #expect(layer.warnings.count == 1)
     #expect(source.contains("RemoteParticipant.delegate in another class than Model"))
     // Agents have a handler for each class.
     #expect(source.contains("agent.callsHandler = { [weak self] calls, agent in self?.callsChanged("))
+  }
+
+  @Test func delegateFromElsewhereOrAListIsNotTheOneThatIsKept() throws {
+    for code in ["one.delegate = make()", "one.delegate = rows[0]"] {
+      let source = try layer(
+        Self.delegates.replacing("one.delegate = observer", with: code)
+          .replacing(
+            "let observer = Observer()",
+            with: code.contains("rows")
+              ? "let observer = Observer(), rows: [Observer] = []"
+              : "let observer = Observer()\n  func make() -> Observer { Observer() }")
+      ).source
+      #expect(source.contains("    // \(code)\n"))
+    }
   }
 
   @Test func delegatesOfOtherClassesStayUnderAWarning() throws {

@@ -442,6 +442,115 @@ import Testing
     #expect(layer.source.contains("// poll = nil"))
   }
 
+  @Test func overrideThatCannotBePortedStillCallsWhatItOverrides() throws {
+    let layer = try layer(
+      """
+      class Base { func show(_ animated: Bool) {}; func hide() {} }
+      final class Model: Base {
+        var meeting: Meeting?
+        override func show(_ animated: Bool) {
+          super.show(animated)
+          guard let figure = meeting?.startHLS() else { return }
+          print(figure)
+        }
+      }
+      """)
+    #expect(layer.source.contains("    // print(figure)\n    super.show(animated)\n  }\n"))
+  }
+
+  @Test func refusedDeclarationWithoutStatementsIsAComment() throws {
+    let (app, facts) = try compiled(
+      "final class Model {\n  var meeting: Meeting?\n  func f(_ meeting: Meeting) {}\n  init() {}\n}")
+    let first = try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    let second = try refused("func f(", "invalid redeclaration", of: first, app, facts)
+    #expect(second.layer.source.contains("  // func f(_ meeting: Meeting) {}\n"))
+    let third = try refused("init() {}", "no such thing", of: second.layer, after: second.refusals, app, facts)
+    #expect(third.layer.source.contains("  // init() {}\n"))
+  }
+
+  @Test func endedStateIsAValueOnlyWhereItIsKept() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var state = MeetingState.CLOSED
+        func end() { state = .CLOSED }
+        func isOver(_ state: MeetingState) -> Bool { [.CLOSED].contains(state) }
+        func isClosed(_ state: MeetingState) -> Bool { MeetingState.CLOSED == state }
+      }
+      """)
+    #expect(layer.source.contains("  var state = SessionState.ended(.left)\n"))
+    #expect(layer.source.contains("  func end() { state = .ended(.left) }\n"))
+    // It would be equal to one of several ends.
+    #expect(layer.warnings.count == 2)
+  }
+
+  @Test func propertiesOnOneLineWithTheEndOfTheirTypeStayApart() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var meeting: Meeting?
+        struct Row { var count = 0, poll: Poll? }
+      }
+      """)
+    #expect(layer.source.contains("var count = 0"))
+    let lines = layer.source.split(separator: "\n").map { $0.drop { $0 == " " } }
+    #expect(!lines.contains { $0.hasPrefix("//") && $0.contains("}") })
+  }
+
+  @Test func closureWithAValueGoesWithItsStatement() throws {
+    let layer = try layer(
+      """
+      final class Model {
+        var meeting: Meeting?
+        func names(_ kinds: [Int]) -> [Int] {
+          let names = kinds.map { kind in
+            switch kind {
+            case 1: self.meeting?.startHLS() ?? 0
+            default: 0
+            }
+          }
+          return names
+        }
+      }
+      """)
+    #expect(layer.source.contains("  // func names(_ kinds: [Int]) -> [Int] {\n"))
+  }
+
+  @Test func propertyThatAnInitializerSetsInsideOfABlockTakesTheInitializerAlong() throws {
+    let source = try layer(
+      """
+      final class Model {
+        let count: Int?, other: Int
+        init(_ meeting: Meeting, _ isOn: Bool) {
+          other = 1
+          if isOn { count = meeting.startHLS() } else { count = nil }
+        }
+      }
+      """
+    ).source
+    #expect(source.contains("    // other = 1\n"))
+    #expect(source.contains("    fatalError(\"PORT: init is not ported\")\n"))
+  }
+
+  @Test func optionalVariableCanStayWithoutTheValueThatIsNotPorted() throws {
+    let source = try layer(
+      """
+      final class Model {
+        var meeting: Meeting?
+        func figure(_ isOn: Bool) -> Int {
+          var first: Int?
+          if isOn { first = meeting?.startHLS() }
+          let second: Int
+          if isOn { second = 1 } else { second = meeting?.startHLS() ?? 0 }
+          return (first ?? 0) + second
+        }
+      }
+      """
+    ).source
+    #expect(!source.contains("the value of first"))
+    #expect(source.contains("fatalError(\"PORT: the value of second is not ported\")"))
+  }
+
   @Test func statementsInClosuresAndObserversStayOrGoAlone() throws {
     let layer = try layer(
       """

@@ -470,10 +470,14 @@ enum AgentCallHelper {
         }
         /// Hands over a token, on the main queue.
         func read(_ completion: @escaping (Result<String, any Error>) -> Void) {
-          if let token { return ‹RoomAgent›.onMain { completion(.success(token)) } }
+          if let token {
+            let result = Result { try Self.checked(token) }
+            return ‹RoomAgent›.onMain { completion(result) }
+          }
+          nonisolated(unsafe) var waiting = Optional(completion)
           refresher? { token, error in
             let result = Result { if let error { throw error } else { try Self.checked(token) } }
-            ‹RoomAgent›.onMain { completion(result) }
+            ‹RoomAgent›.onMain { waiting.take()?(result) }
           }
         }
       }

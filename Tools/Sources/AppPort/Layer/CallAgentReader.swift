@@ -222,8 +222,11 @@ enum CallAgentReader: StyleReader {
     }
     if let length = kinds[renderer.symbol(at: member.declName.baseName) ?? ""], let base = member.base {
       renderer.mark(member.declName.baseName, .written)
-      return member.leadingTrivia.description + "String(\(try renderer.trimmed(base)).dropFirst(\(length)))"
-        + member.trailingTrivia.description
+      let value = try renderer.trimmed(base)
+      let text =
+        value.hasSuffix("?")
+        ? "\(value.dropLast()).map { String($0.dropFirst(\(length))) }" : "String(\(value).dropFirst(\(length)))"
+      return member.leadingTrivia.description + text + member.trailingTrivia.description
     }
     guard let names = member.declName.argumentNames, let base = member.base,
       let function = renderer.symbol(at: member.declName.baseName).flatMap({ functions[$0] }),
@@ -500,12 +503,11 @@ enum CallAgentReader: StyleReader {
     return before + text + after
   }
 
-  /// Whether an expression is an object that the call class keeps, and whose functions it calls.
+  /// Whether an expression names an object that the call class keeps, and whose functions it calls.
   private static func isKept(_ value: ExprSyntax, _ renderer: LayerRenderer) -> Bool {
-    guard let type = renderer.type(of: value) else { return false }
-    return renderer.context.model.handlers.contains {
-      !$0.path.isEmpty && renderer.context.callClass.app.declarations.qualifiedName(of: $0.owner) == type
-    }
+    guard let name = value.lastToken(viewMode: .sourceAccurate) else { return false }
+    let usrs = renderer.source.occurrences(at: name).map(\.symbol.usr)
+    return renderer.context.model.handlers.contains { $0.keeper.map { usrs.contains($0.usr) } ?? false }
   }
 
   private static let sizes = [

@@ -66,6 +66,7 @@ extension LayerRenderer {
       needsDefault = found.contains(where: \.needsDefault)
       return try text()
     } catch {
+      let error = whole(error, of: node)
       if let text = withoutBody(node, error) ?? bindingsApart(node) { return text }
       note(unported: node, isLeftOut: !error.isUnknown)
       return comment(node, error)
@@ -79,19 +80,23 @@ extension LayerRenderer {
     guard let member = node.as(MemberBlockItemSyntax.self) else { return nil }
     do {
       if error.isUnknown, let initializer = member.decl.as(InitializerDeclSyntax.self),
-        let body = initializer.body
+        let body = initializer.body, !body.statements.isEmpty
       {
         return try children(Syntax(initializer), before: Syntax(body)) + body.leftBrace.description
           + commented(body.statements, error, then: [Self.stop("init")]) + body.rightBrace.description
           + (member.semicolon?.description ?? "")
       }
       let function = member.decl.as(FunctionDeclSyntax.self)
-      let isAction = error.isUnknown && function?.signature.returnClause == nil
-      guard (function != nil && isAction) || context.isRequired(member, in: source) else { return nil }
+      let result = function?.signature.returnClause?.type
+      let isAction = function != nil && ["Void", "()", nil].contains(result?.trimmedDescription)
+      guard (isAction && error.isUnknown) || context.isRequired(member, in: source) else { return nil }
       if let function, let body = function.body {
-        let value = Self.emptyValue(of: function.signature.returnClause?.type, function.name.text)
+        guard !body.statements.isEmpty else { return nil }
+        // An override still calls what it overrides.
+        let above = body.statements.map(\.trimmedDescription).filter { $0.hasPrefix("super.\(function.name.text)(") }
+        let value = Self.emptyValue(of: result, function.name.text)
         return try children(Syntax(function), before: Syntax(body)) + body.leftBrace.description
-          + commented(body.statements, error, then: value.map { [$0] } ?? []) + body.rightBrace.description
+          + commented(body.statements, error, then: above + (value.map { [$0] } ?? [])) + body.rightBrace.description
           + (member.semicolon?.description ?? "")
       }
       guard let variable = member.decl.as(VariableDeclSyntax.self), variable.bindings.count == 1,
@@ -179,8 +184,13 @@ extension LayerRenderer {
     guard !kept.isEmpty, let head = try? children(Syntax(variable), before: Syntax(variable.bindings)) else {
       return nil
     }
-    while comments.last?.isWhitespace == true { comments.removeLast() }
-    return head + start + kept.joined(separator: ", ") + comments
+    // The next token may be on the same line.
+    if node.lastToken(viewMode: .sourceAccurate)?.nextToken(viewMode: .sourceAccurate)?.leadingTrivia.description
+      .contains("\n") == true
+    {
+      while comments.last?.isWhitespace == true { comments.removeLast() }
+    }
+    return head + start + kept.joined(separator: ", ") + (member.semicolon?.description ?? "") + comments
   }
 
   private func note(unported node: Syntax, isLeftOut: Bool = false) {
@@ -194,21 +204,22 @@ extension LayerRenderer {
     }
   }
 
+  /// Why a node is a comment: what has no counterpart can take more along, which is not lost without a warning.
+  private func whole(_ error: Unportable, of node: some SyntaxProtocol) -> Unportable {
+    switch error {
+    case .lost(let symbol, _) where takesMore(node, than: symbol): .unknown("\(symbol), and the code that needs it")
+    case .leftOut(let name) where hasEffect(in: node): .unknown("'\(name)', which is not ported")
+    default: error
+    }
+  }
+
   /// The node as a comment, with the reason.
   func comment(_ node: some SyntaxProtocol, _ error: Unportable) -> String {
     let place = source.location(of: node.firstToken(viewMode: .sourceAccurate)!)
-    var error = error
-    if case .lost(let symbol, _) = error, takesMore(node, than: symbol) {
-      error = .unknown("\(symbol), and the code that needs it")
-    }
-    if case .leftOut(let name) = error, hasEffect(in: node) { error = .unknown("'\(name)', which is not ported") }
-    switch error {
+    switch whole(error, of: node) {
     case .lost(let symbol, let instead):
       markAll(in: node, .dropped)
-      let reason =
-        instead == context.writer.noWord
-        ? "\(context.writer.title) has no word for \(symbol)" : "\(context.writer.title) has no \(symbol); \(instead)"
-      return Self.comment(node, "koine port: " + reason)
+      return Self.comment(node, "koine port: \(context.writer.title) has no \(symbol); \(instead)")
     case .leftOut(let name):
       markAll(in: node, .dropped)
       return Self.comment(node, "koine port: \(name) is left out")

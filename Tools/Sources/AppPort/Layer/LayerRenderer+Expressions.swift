@@ -56,7 +56,10 @@ extension LayerRenderer {
     if word == "self" {
       guard let base = member.base else { throw .unknown(token.text) }
       mark(token, .written)
-      return try trimmed(base, andTrailing: token)
+      var text = try trimmed(base)
+      // At its end, an optional chain has no question mark.
+      if base.is(OptionalChainingExprSyntax.self), member.isEndOfChain, text.hasSuffix("?") { text.removeLast() }
+      return base.leadingTrivia.description + text + token.trailingTrivia.description
     }
     if let base = member.base, let form = context.writer.expression(of: word) {
       mark(token, form.usesHelper ? .inHelper : .written)
@@ -263,14 +266,18 @@ extension LayerRenderer {
 
   /// The type of an expression, with its module and without optionality.
   func type(of expression: some ExprSyntaxProtocol) -> String? {
+    fullType(of: expression).map { $0.filter { $0 != "?" && $0 != "!" } }
+      .map { String($0.split(separator: " ").last ?? "") }
+  }
+
+  /// The type of an expression, as the compiler writes it.
+  func fullType(of expression: some ExprSyntaxProtocol) -> String? {
     guard let first = expression.firstToken(viewMode: .sourceAccurate),
       let last = expression.lastToken(viewMode: .sourceAccurate)
     else { return nil }
-    let found = context.facts.expressionType(
+    return context.facts.expressionType(
       in: source.path, from: first.positionAfterSkippingLeadingTrivia.utf8Offset,
-      to: last.positionAfterSkippingLeadingTrivia.utf8Offset)
-    return found.map { $0.description.filter { $0 != "?" && $0 != "!" } }
-      .map { String($0.split(separator: " ").last ?? "") }
+      to: last.positionAfterSkippingLeadingTrivia.utf8Offset)?.description
   }
 
   /// Whether a call is part of an optional chain: it is not made if a value before it is nil.
@@ -290,8 +297,17 @@ extension LayerRenderer {
     return String(
       text.dropFirst(node.leadingTrivia.description.count).dropLast(node.trailingTrivia.description.count))
   }
+}
 
-  private func trimmed(_ base: ExprSyntax, andTrailing token: TokenSyntax) throws(Unportable) -> String {
-    base.leadingTrivia.description + (try trimmed(base)) + token.trailingTrivia.description
+extension MemberAccessExprSyntax {
+  /// Whether nothing is asked of the member, not even its type.
+  fileprivate var isEndOfChain: Bool {
+    guard let parent else { return true }
+    if let elements = parent.as(ExprListSyntax.self) {
+      return !elements.contains { $0.is(UnresolvedAsExprSyntax.self) || $0.is(UnresolvedIsExprSyntax.self) }
+    }
+    return !parent.is(MemberAccessExprSyntax.self) && !parent.is(OptionalChainingExprSyntax.self)
+      && !parent.is(ForceUnwrapExprSyntax.self) && !parent.is(FunctionCallExprSyntax.self)
+      && !parent.is(SubscriptCallExprSyntax.self)
   }
 }

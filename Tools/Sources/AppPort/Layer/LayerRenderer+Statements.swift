@@ -33,6 +33,11 @@ extension LayerRenderer {
         text += try children(Syntax(item))
         hasCode = true
         if let local { locals.append(local(nil)) }
+        let set = Set(Self.assigned(in: item).map(\.text))
+        // Not in one of several branches: another one may leave it out.
+        for index in locals.indices.dropFirst(outer) where set.contains(locals[index].name) {
+          locals[index].isUnset = false
+        }
       } catch {
         if let rest = assignments(in: item, besides: error) {
           text += rest
@@ -41,7 +46,7 @@ extension LayerRenderer {
         }
         // What uses the variable is a comment, too, and not all of the function.
         if let local { locals.append(local(error)) }
-        guard local != nil || Self.isAlone(item, in: items) else { throw error }
+        guard local != nil || isAlone(item, in: items) else { throw error }
         if let name = property(setBy: item) { throw .unknown("the value of '\(name)'") }
         text += comment(item, error)
         if let name = unsetLocal(setBy: item) {
@@ -72,7 +77,7 @@ extension LayerRenderer {
         guard case .lost = error, !hasEffect(in: target), !hasEffect(in: value) else { return nil }
       }
     }
-    guard !kept.isEmpty else { return nil }
+    guard !kept.isEmpty, property(setBy: item) == nil else { return nil }
     let (left, right) = (kept.map(\.target).joined(separator: ", "), kept.map(\.value).joined(separator: ", "))
     let comment = Self.comment(item, "koine port: \(context.writer.title) has no \(symbol); \(instead)")
     return Self.text(
@@ -85,21 +90,16 @@ extension LayerRenderer {
       let binding = variable.bindings.first,
       let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
     else { return nil }
-    let isUnset = binding.initializer == nil && binding.accessorBlock == nil
+    // One of the form `T!` is there to be set, too: another optional can stay nil.
+    let isForced = binding.typeAnnotation?.type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) == true
+    let isUnset = !unset(variable).isEmpty || isForced && binding.initializer == nil
     return { LocalVariable(name: name, error: $0, isUnset: isUnset) }
   }
 
   /// A local variable from outside of a statement that has its value from an assignment in it only; nil for other statements.
   private func unsetLocal(setBy item: CodeBlockItemSyntax) -> String? {
-    let unset = locals.filter { $0.isUnset && $0.error == nil }.map(\.name)
-    guard !unset.isEmpty else { return nil }
-    return item.tokens(viewMode: .sourceAccurate).lazy.compactMap { token -> String? in
-      guard unset.contains(token.text), let name = token.parent?.as(DeclReferenceExprSyntax.self),
-        let elements = name.parent?.as(ExprListSyntax.self), elements.first?.id == name.id,
-        elements.dropFirst().first?.is(AssignmentExprSyntax.self) == true
-      else { return nil }
-      return token.text
-    }.first
+    let names = Self.assigned(in: item).map(\.text)
+    return locals.last { $0.isUnset && $0.error == nil && names.contains($0.name) }?.name
   }
 
   /// The error of an expression that names a local variable whose declaration is a comment; nil for other expressions.
@@ -179,31 +179,51 @@ extension LayerRenderer {
   /// A property that has no value but that of an assignment in an initializer; nil for other statements. The compiler finds it out only
   /// after the types.
   private func property(setBy item: CodeBlockItemSyntax) -> String? {
-    guard let assignment = item.item.as(SequenceExprSyntax.self)?.elements, assignment.count == 3,
-      assignment.dropFirst().first?.is(AssignmentExprSyntax.self) == true, let target = assignment.first,
-      let initializer = item.parent?.parent?.parent?.as(InitializerDeclSyntax.self),
+    let around = sequence(first: Syntax(item)) { $0.parent }.prefix {
+      !$0.is(ClosureExprSyntax.self) && !$0.is(FunctionDeclSyntax.self) && !$0.is(AccessorBlockSyntax.self)
+    }
+    guard let initializer = around.lazy.compactMap({ $0.as(InitializerDeclSyntax.self) }).first,
       let members = initializer.parent?.parent?.as(MemberBlockItemListSyntax.self)
     else { return nil }
-    let targets = target.as(TupleExprSyntax.self)?.elements.map(\.expression) ?? [target]
-    let names = targets.compactMap { target in
-      let member = target.as(MemberAccessExprSyntax.self)
-      guard member == nil || member?.base?.trimmedDescription == "self" else { return nil as TokenSyntax? }
-      return member?.declName.baseName ?? target.as(DeclReferenceExprSyntax.self)?.baseName
-    }
-    let stored = members.compactMap { $0.decl.as(VariableDeclSyntax.self) }.flatMap(\.bindings).filter {
-      guard let type = $0.typeAnnotation?.type, $0.initializer == nil, $0.accessorBlock == nil else { return false }
-      return !type.is(OptionalTypeSyntax.self) && !type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self)
-    }
-    return names.first { name in
-      stored.contains { $0.pattern.trimmedDescription == name.text }
-        && !source.occurrences(at: name).contains { unported.contains($0.symbol.usr) }
+    let unset = Set(members.compactMap { $0.decl.as(VariableDeclSyntax.self) }.flatMap(Self.unset))
+    return Self.assigned(in: item).first { name in
+      unset.contains(name.text) && !source.occurrences(at: name).contains { unported.contains($0.symbol.usr) }
     }?.text
   }
 
+  /// The names of variables that a declaration gives no value.
+  private static func unset(_ variable: VariableDeclSyntax) -> [String] {
+    let isConstant = variable.bindingSpecifier.tokenKind == .keyword(.let)
+    // `let a, b: Int`: the type stands behind the last name.
+    var type: TypeSyntax?
+    return variable.bindings.reversed().compactMap { binding in
+      type = binding.typeAnnotation?.type ?? type
+      guard binding.initializer == nil, isStored(binding.accessorBlock),
+        let name = binding.pattern.firstToken(viewMode: .sourceAccurate)
+      else { return nil }
+      let hasNone =
+        type?.is(OptionalTypeSyntax.self) == true || type?.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) == true
+      return hasNone && !isConstant ? nil : name.text
+    }
+  }
+
+  private static func isStored(_ block: AccessorBlockSyntax?) -> Bool {
+    guard let block else { return true }
+    guard case .accessors(let accessors) = block.accessors else { return false }
+    return accessors.allSatisfy { ["willSet", "didSet"].contains($0.accessorSpecifier.text) }
+  }
+
+  /// The names that a statement, or one in it, assigns a value to: `name`, `self.name`, or those of a tuple. Closures run later.
+  private static func assigned(in item: some SyntaxProtocol) -> [TokenSyntax] {
+    let finder = AssignmentFinder(viewMode: .sourceAccurate)
+    finder.walk(item)
+    return finder.names
+  }
+
   /// Whether the code around the statement compiles without it.
-  private static func isAlone(_ item: CodeBlockItemSyntax, in items: CodeBlockItemListSyntax) -> Bool {
+  private func isAlone(_ item: CodeBlockItemSyntax, in items: CodeBlockItemListSyntax) -> Bool {
     if item.item.is(DeclSyntax.self) || item.item.is(GuardStmtSyntax.self) || item.item.is(ReturnStmtSyntax.self) {
-      return item.item.as(GuardStmtSyntax.self).map { !bindsNames($0) } ?? false
+      return item.item.as(GuardStmtSyntax.self).map { !Self.bindsNames($0) } ?? false
     }
     guard item.tokens(viewMode: .sourceAccurate).allSatisfy({ $0.tokenKind != .keyword(.return) }) else { return false }
     var (node, block) = (items.parent, items)
@@ -215,13 +235,21 @@ extension LayerRenderer {
         return block.count > 1 || ["didSet", "willSet", "set"].contains(accessor.accessorSpecifier.text)
       }
       if current.is(AccessorBlockSyntax.self) || current.is(InitializerDeclSyntax.self) { return block.count > 1 }
-      // A statement inside of a closure's only one is not its value.
-      if current.is(ClosureExprSyntax.self) { return block.count > 1 || block.id != items.id }
-      if current.is(SwitchExprSyntax.self) || current.is(IfExprSyntax.self), isValue(current) { return false }
+      // A statement inside of a closure's only one is not its value, unless that is a `switch` or an `if` of values.
+      if let closure = current.as(ClosureExprSyntax.self) {
+        return block.count > 1 || block.id != items.id && (items.count > 1 || isAction(closure))
+      }
+      if current.is(SwitchExprSyntax.self) || current.is(IfExprSyntax.self), Self.isValue(current) { return false }
       if let list = current.as(CodeBlockItemListSyntax.self) { block = list }
       node = current.parent
     }
     return true
+  }
+
+  /// Whether a closure has no result, by its type.
+  private func isAction(_ closure: ClosureExprSyntax) -> Bool {
+    guard let type = fullType(of: closure) else { return false }
+    return type.hasSuffix("-> ()") || type.hasSuffix("-> Swift.Void")
   }
 
   /// Whether an `if` or `switch` gives a value to the code around it.
@@ -233,5 +261,27 @@ extension LayerRenderer {
 
   private static func bindsNames(_ statement: GuardStmtSyntax) -> Bool {
     statement.conditions.contains { $0.condition.is(OptionalBindingConditionSyntax.self) }
+  }
+}
+
+/// Finds the names that statements assign values to.
+private final class AssignmentFinder: SyntaxVisitor {
+  private(set) var names: [TokenSyntax] = []
+
+  override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
+  override func visit(_ node: SequenceExprSyntax) -> SyntaxVisitorContinueKind {
+    if node.elements.count > 2, node.elements.dropFirst().first?.is(AssignmentExprSyntax.self) == true,
+      let target = node.elements.first
+    {
+      add(target)
+    }
+    return .visitChildren
+  }
+
+  private func add(_ target: ExprSyntax) {
+    if let tuple = target.as(TupleExprSyntax.self) { return tuple.elements.forEach { add($0.expression) } }
+    let member = target.as(MemberAccessExprSyntax.self)
+    if let member, member.base?.trimmedDescription == "self" { return names.append(member.declName.baseName) }
+    if let name = target.as(DeclReferenceExprSyntax.self) { names.append(name.baseName) }
   }
 }

@@ -24,8 +24,8 @@ struct LocalVariable {
   let name: String
   /// Why its declaration is a comment; nil if it is ported.
   let error: Unportable?
-  /// Whether its declaration gives it no value.
-  let isUnset: Bool
+  /// Whether it has no value so far.
+  var isUnset: Bool
 }
 
 /// Renders declarations of the app in the words of the target. All text that means nothing of the vendor's stays as it is.
@@ -144,7 +144,7 @@ final class LayerRenderer {
       switch reading {
       case .word(let word):
         if context.writer.hasPayload(word), !token.isInPattern {
-          guard let value = context.writer.madeValue(of: word) else { throw .unknown(token.text) }
+          guard token.isStored, let value = context.writer.madeValue(of: word) else { throw .unknown(token.text) }
           mark(token, .written)
           return token.replaced(by: value)
         }
@@ -174,6 +174,22 @@ final class LayerRenderer {
 }
 
 extension TokenSyntax {
+  /// Whether the token is all of a value that a variable gets or a function returns, and is compared with nothing there.
+  var isStored: Bool {
+    guard let member = parent?.parent?.as(MemberAccessExprSyntax.self), member.declName.baseName == self else {
+      return false
+    }
+    if let initializer = member.parent?.as(InitializerClauseSyntax.self) {
+      let variable = initializer.parent?.parent?.parent?.as(VariableDeclSyntax.self)
+      return variable?.bindingSpecifier.tokenKind == .keyword(.var)
+    }
+    if let elements = member.parent?.as(ExprListSyntax.self) {
+      return elements.count == 3 && elements.last?.id == member.id
+        && elements.dropFirst().first?.is(AssignmentExprSyntax.self) == true
+    }
+    return member.parent?.is(ReturnStmtSyntax.self) == true
+  }
+
   /// Whether the token is part of a pattern: of a `case`.
   var isInPattern: Bool {
     var node = parent

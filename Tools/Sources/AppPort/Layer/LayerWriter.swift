@@ -69,8 +69,7 @@ class LayerWriter {
   /// The style's name in comments: `the common layer`.
   class var title: String { "the " + style.title }
   var title: String { Self.title }
-  static var noWord: String { title + " has no word for it" }
-  var noWord: String { Self.noWord }
+  static var noWord: String { "nothing stands in for it" }
 
   func forget() { (used, setsCredential) = ([], false) }
 
@@ -238,7 +237,8 @@ class LayerWriter {
   /// A call of the app's function; each parameter gets the next value.
   func call(_ handler: Handler, _ values: [String]) -> String {
     let arguments = zip(handler.labels, values).map { $0 == "_" ? $1 : "\($0): \($1)" }
-    return "\(handler.path)\(handlerName(handler))(\(arguments.joined(separator: ", ")))"
+    let object = handler.keeper.map { $0.name + ($0.isOptional ? "?." : ".") } ?? ""
+    return "\(object)\(handlerName(handler))(\(arguments.joined(separator: ", ")))"
   }
 
   var followed: String { name(.followed) }

@@ -93,10 +93,11 @@ extension StyleReader {
 
   /// A cast of a value, or the test whether it can be cast, by such a condition.
   static func cast(_ value: String, where condition: String, _ isTest: Bool) -> String {
-    if isTest { return value + condition }
     // In an optional chain the value has a question mark.
-    return value.hasSuffix("?")
-      ? "\(value.dropLast()).flatMap({ $0\(condition) ? $0 : nil })" : "(\(value)\(condition) ? \(value) : nil)"
+    let isOptional = value.hasSuffix("?") || value.contains("?.")
+    let whole = value.hasSuffix("?") ? String(value.dropLast()) : isOptional ? "(\(value))" : value
+    if isTest { return isOptional ? "(\(whole).map { $0\(condition) } ?? false)" : value + condition }
+    return isOptional ? "\(whole).flatMap({ $0\(condition) ? $0 : nil })" : "(\(value)\(condition) ? \(value) : nil)"
   }
 
   static var factsOfObjects: Set<Fact> { [] }
@@ -293,11 +294,11 @@ struct LayerReader {
           ?? table.fact(symbol)
       else { continue }
       let owner = declaration.owner?.usr ?? ""
-      let path = reader.factsOfDelegates.contains(fact) ? self.path(to: owner) : nil
+      let keeper = reader.factsOfDelegates.contains(fact) ? self.keeper(of: owner) : nil
       let handler = Handler(
         fact: fact, usr: usr, name: declaration.symbol.name, owner: owner, location: declaration.location,
-        unused: Self.unusedParameters(of: declaration.location, in: source), path: path ?? "")
-      if owner == callClass.type.symbol.usr || path != nil || reader.factsOfObjects.contains(fact) {
+        unused: Self.unusedParameters(of: declaration.location, in: source), keeper: keeper)
+      if owner == callClass.type.symbol.usr || keeper != nil || reader.factsOfObjects.contains(fact) {
         model.add(handler)
       } else {
         model.add(foreign: handler)
@@ -314,17 +315,21 @@ struct LayerReader {
         name: declaration.symbol.name, usr: usr, role: role == .participant && isList ? .participants : role))
   }
 
-  /// How the call class names its one object of a class of the app's, with the point behind; nil if it keeps none, or several.
-  private func path(to type: String) -> String? {
+  /// The call class's property with its one object of a class of the app's; nil if it keeps none, or several.
+  private func keeper(of type: String) -> Handler.Keeper? {
     let declarations = callClass.app.declarations
     guard type != callClass.type.symbol.usr, let name = declarations.qualifiedName(of: type) else { return nil }
-    let found = declarations.members(of: callClass.type.symbol.usr).compactMap { member -> String? in
-      guard member.symbol.kind == .property, let kept = callClass.facts.declaration(member.symbol.usr)?.type,
-        kept.names.filter({ $0 != "Swift.Optional" }) == [name], !kept.description.contains("[")
-      else { return nil }
-      return member.symbol.name + (kept.description.contains("?") || kept.description.contains("Optional") ? "?." : ".")
+    let found = declarations.members(of: callClass.type.symbol.usr).compactMap { member in
+      callClass.facts.declaration(member.symbol.usr).flatMap { declaration in
+        member.symbol.kind == .property && declaration.type.names.contains(name)
+          ? (member.symbol, declaration.type) : nil
+      }
     }
-    return found.count == 1 ? found[0] : nil
+    guard found.count == 1, let (symbol, kept) = found.first,
+      kept.names.filter({ $0 != "Swift.Optional" }) == [name], !kept.description.contains("[")
+    else { return nil }
+    let isOptional = kept.description.contains("?") || kept.description.contains("Optional")
+    return Handler.Keeper(name: symbol.name, usr: symbol.usr, isOptional: isOptional)
   }
 
   /// The positions of the parameters that the statements of the function at a place never name.
