@@ -288,9 +288,9 @@ public struct CallLayer: Sendable {
     while true {
       let new = try layer(isInPlace: false)
       let module = try command(new.module)
-      // What is new can make the app's own files ambiguous, too; only the last round shows it.
-      var outcome = try new.typecheck(beside: module, isWhole: false)
-      if outcome.succeeded { outcome = try new.typecheck(beside: module) }
+      // What is new can make the app's own files ambiguous, too: the first and the last round show it. In between, the new files are enough.
+      var outcome = try new.typecheck(beside: module, isWhole: refusals.isEmpty)
+      if outcome.succeeded, !refusals.isEmpty { outcome = try new.typecheck(beside: module) }
       // A member that a protocol requires first loses its statements, and is a comment if that is not enough.
       let news = new.refusals(of: outcome).filter { one in refusals.count { $0.place == one.place } < 3 }
       if outcome.succeeded, isInPlace {
