@@ -242,17 +242,19 @@ enum CallAgentReader: StyleReader {
 
   // MARK: Identifiers
 
-  /// Properties with an identifier that has no kind before it, by the length of the kind.
+  /// What raw ids of telephones, and of users of Teams, begin with.
+  private static let (phone, teamsUser) = ("4:", "8:orgid:")
+  /// Properties with the rest of a raw id, by the length of its beginning.
   private static let kinds = [
-    "PhoneNumberIdentifier.phoneNumber": "4:".count, "MicrosoftTeamsUserIdentifier.userId": "8:orgid:".count,
+    "PhoneNumberIdentifier.phoneNumber": phone.count, "MicrosoftTeamsUserIdentifier.userId": teamsUser.count,
   ]
 
   /// Identifiers are texts in the new layer, as `rawId` has them: those of telephones and of Teams begin with their kind.
   static func condition(ofType symbol: String) -> String? {
     switch symbol {
-    case "CommunicationUserIdentifier": ".prefix(2) != \"4:\""
-    case "PhoneNumberIdentifier": ".hasPrefix(\"4:\")"
-    case "MicrosoftTeamsUserIdentifier": ".hasPrefix(\"8:orgid:\")"
+    case "CommunicationUserIdentifier": ".prefix(\(phone.count)) != \"\(phone)\""
+    case "PhoneNumberIdentifier": ".hasPrefix(\"\(phone)\")"
+    case "MicrosoftTeamsUserIdentifier": ".hasPrefix(\"\(teamsUser)\")"
     case "UnknownIdentifier": ".isEmpty"
     default: nil
     }

@@ -167,7 +167,7 @@ public struct CallLayer: Sendable {
   /// The module of the views, as identifiers of its declarations have it.
   private static let platform = "10KoineUIKit"
 
-  /// Modules that the vendors' bring along, as identifiers of their declarations have them.
+  /// Modules that the vendors' modules export, by their names in the compiler's identifiers.
   private static let platformModules = [
     "14KoineCoreVideo": "CoreVideo", "14KoineCoreMedia": "CoreMedia", "17KoineAVFoundation": "AVFoundation",
   ]
