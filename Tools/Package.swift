@@ -70,7 +70,8 @@ let package = Package(
     .testTarget(
       name: "AppPortTests",
       dependencies: [
-        "AppPort", "CallModel", "CompilerFacts", "TestSupport", .product(name: "KoinePorting", package: "koine"),
+        "AppCheck", "AppPort", "CallModel", "CompilerFacts", "TestSupport",
+        .product(name: "KoinePorting", package: "koine"),
       ],
       swiftSettings: reading),
   ],

@@ -533,7 +533,6 @@ final class ListenerAgentCallViewController: ListenerAgentScreenViewController, 
         func shareTapped() { model.isSharing ? model.stopSharing() : model.startSharing() }
         func leaveTapped(_ sender: UIButton? = nil) { model.leave() }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -555,7 +554,6 @@ final class ListenerAgentCallViewController: ListenerAgentScreenViewController, 
     default: return false
     }
   }
-
 }
 
 /// A picture over its title.
@@ -713,7 +711,6 @@ final class ListenerAgentJoinViewController: ListenerAgentScreenViewController, 
         func acceptTapped() { model.accept() }
         func declineTapped() { model.decline() }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "signInTapped":
@@ -734,7 +731,6 @@ final class ListenerAgentJoinViewController: ListenerAgentScreenViewController, 
     default: return false
     }
   }
-
 }
 
 /// The people in the call.
@@ -759,7 +755,6 @@ final class ListenerAgentChatViewController: ListenerAgentScreenViewController, 
     if model.chat.send(draft) { draft = "" }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "sendTapped":
@@ -768,7 +763,6 @@ final class ListenerAgentChatViewController: ListenerAgentScreenViewController, 
     default: return false
     }
   }
-
 }
 
 /// Sends a slide, a page in one colour, as the shared screen, five times a second.

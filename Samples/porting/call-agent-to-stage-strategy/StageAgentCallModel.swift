@@ -532,7 +532,6 @@ final class StageAgentCallViewController: StageAgentScreenViewController, Select
         func shareTapped() { model.isSharing ? model.stopSharing() : model.startSharing() }
         func leaveTapped(_ sender: UIButton? = nil) { model.leave() }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -554,7 +553,6 @@ final class StageAgentCallViewController: StageAgentScreenViewController, Select
     default: return false
     }
   }
-
 }
 
 /// A picture over its title.
@@ -726,7 +724,6 @@ final class StageAgentJoinViewController: StageAgentScreenViewController, Select
         func acceptTapped() { model.accept() }
         func declineTapped() { model.decline() }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "signInTapped":
@@ -747,7 +744,6 @@ final class StageAgentJoinViewController: StageAgentScreenViewController, Select
     default: return false
     }
   }
-
 }
 
 /// The people in the call.
@@ -773,7 +769,6 @@ final class StageAgentChatViewController: StageAgentScreenViewController, Select
     // if model.chat.send(draft) { draft = "" }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "sendTapped":
@@ -782,7 +777,6 @@ final class StageAgentChatViewController: StageAgentScreenViewController, Select
     default: return false
     }
   }
-
 }
 
 /// Sends a slide, a page in one colour, as the shared screen, five times a second.

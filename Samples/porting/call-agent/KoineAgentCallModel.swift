@@ -532,7 +532,6 @@ final class KoineAgentCallViewController: KoineAgentScreenViewController, Select
         func shareTapped() { model.isSharing ? model.stopSharing() : model.startSharing() }
         func leaveTapped(_ sender: UIButton? = nil) { model.leave() }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -554,7 +553,6 @@ final class KoineAgentCallViewController: KoineAgentScreenViewController, Select
     default: return false
     }
   }
-
 }
 
 /// A picture over its title.
@@ -712,7 +710,6 @@ final class KoineAgentJoinViewController: KoineAgentScreenViewController, Select
         func acceptTapped() { model.accept() }
         func declineTapped() { model.decline() }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "signInTapped":
@@ -733,7 +730,6 @@ final class KoineAgentJoinViewController: KoineAgentScreenViewController, Select
     default: return false
     }
   }
-
 }
 
 /// The people in the call.
@@ -758,7 +754,6 @@ final class KoineAgentChatViewController: KoineAgentScreenViewController, Select
     if model.chat.send(draft) { draft = "" }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "sendTapped":
@@ -767,7 +762,6 @@ final class KoineAgentChatViewController: KoineAgentScreenViewController, Select
     default: return false
     }
   }
-
 }
 
 /// Sends a slide, a page in one colour, as the shared screen, five times a second.

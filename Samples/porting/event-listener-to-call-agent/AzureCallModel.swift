@@ -500,7 +500,6 @@ final class AzureCallViewController: UIViewController, SelectorPerforming {
     return view
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -530,7 +529,6 @@ final class AzureCallViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The messages of the call, and a line to write the next one.
@@ -575,7 +573,6 @@ final class AzureChatViewController: UIViewController, SelectorPerforming {
     draft = ""
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "openTapped":
@@ -587,7 +584,6 @@ final class AzureChatViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// Asks for a name and the devices to start with, and shows the call screen while there is a call.
@@ -644,7 +640,6 @@ final class AzureJoinViewController: UIViewController, SelectorPerforming {
     }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "joinTapped":
@@ -653,7 +648,6 @@ final class AzureJoinViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The participants by name, with the host's tools.

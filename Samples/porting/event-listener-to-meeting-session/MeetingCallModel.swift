@@ -512,7 +512,6 @@ final class MeetingCallViewController: UIViewController, SelectorPerforming {
     return view
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -542,7 +541,6 @@ final class MeetingCallViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The messages of the call, and a line to write the next one.
@@ -587,7 +585,6 @@ final class MeetingChatViewController: UIViewController, SelectorPerforming {
     draft = ""
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "openTapped":
@@ -599,7 +596,6 @@ final class MeetingChatViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// Asks for a name and the devices to start with, and shows the call screen while there is a call.
@@ -656,7 +652,6 @@ final class MeetingJoinViewController: UIViewController, SelectorPerforming {
     }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "joinTapped":
@@ -665,7 +660,6 @@ final class MeetingJoinViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The participants by name, with the host's tools.

@@ -582,7 +582,6 @@ final class BackStageCallViewController: UIViewController, SelectorPerforming {
     return view
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -612,7 +611,6 @@ final class BackStageCallViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The messages of the call, and a line to write the next one.
@@ -649,9 +647,9 @@ final class BackStageChatViewController: UIViewController, SelectorPerforming {
 
   /// The listener gets only messages sent from now on; this reads the earlier ones.
         func openTapped() { 
-          // koine port: readChatHistory() is left out
-          // model.readChatHistory()
-        }
+    // koine port: readChatHistory() is left out
+    // model.readChatHistory()
+  }
 
         func sendTapped() {
     let text = draft.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -659,7 +657,6 @@ final class BackStageChatViewController: UIViewController, SelectorPerforming {
     model.send(text)
     draft = ""
   }
-
 
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
@@ -672,7 +669,6 @@ final class BackStageChatViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// Asks for a name and the devices to start with, and shows the call screen while there is a call.
@@ -729,7 +725,6 @@ final class BackStageJoinViewController: UIViewController, SelectorPerforming {
     }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "joinTapped":
@@ -738,7 +733,6 @@ final class BackStageJoinViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The participants by name, with the host's tools.

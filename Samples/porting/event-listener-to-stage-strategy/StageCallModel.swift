@@ -514,7 +514,6 @@ final class StageCallViewController: UIViewController, SelectorPerforming {
     return view
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -544,7 +543,6 @@ final class StageCallViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The messages of the call, and a line to write the next one.
@@ -581,9 +579,9 @@ final class StageChatViewController: UIViewController, SelectorPerforming {
 
   /// The listener gets only messages sent from now on; this reads the earlier ones.
         func openTapped() { 
-          // koine port: readChatHistory() is left out
-          // model.readChatHistory()
-        }
+    // koine port: readChatHistory() is left out
+    // model.readChatHistory()
+  }
 
         func sendTapped() {
     let text = draft.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -591,7 +589,6 @@ final class StageChatViewController: UIViewController, SelectorPerforming {
     model.send(text)
     draft = ""
   }
-
 
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
@@ -604,7 +601,6 @@ final class StageChatViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// Asks for a name and the devices to start with, and shows the call screen while there is a call.
@@ -661,7 +657,6 @@ final class StageJoinViewController: UIViewController, SelectorPerforming {
     }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "joinTapped":
@@ -670,7 +665,6 @@ final class StageJoinViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The participants by name, with the host's tools.

@@ -499,7 +499,6 @@ final class KoineCallViewController: UIViewController, SelectorPerforming {
     return view
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -529,7 +528,6 @@ final class KoineCallViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The messages of the call, and a line to write the next one.
@@ -574,7 +572,6 @@ final class KoineChatViewController: UIViewController, SelectorPerforming {
     draft = ""
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "openTapped":
@@ -586,7 +583,6 @@ final class KoineChatViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// Asks for a name and the devices to start with, and shows the call screen while there is a call.
@@ -643,7 +639,6 @@ final class KoineJoinViewController: UIViewController, SelectorPerforming {
     }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "joinTapped":
@@ -652,7 +647,6 @@ final class KoineJoinViewController: UIViewController, SelectorPerforming {
     default: return false
     }
   }
-
 }
 
 /// The participants by name, with the host's tools.

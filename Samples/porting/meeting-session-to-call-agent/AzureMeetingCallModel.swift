@@ -395,7 +395,6 @@ final class AzureMeetingCallViewController: UIViewController, SelectorPerforming
     return tileView
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -416,7 +415,6 @@ final class AzureMeetingCallViewController: UIViewController, SelectorPerforming
     default: return false
     }
   }
-
 }
 
 /// A picture with a name at its lower edge.
@@ -520,7 +518,6 @@ final class AzureMeetingJoinViewController: UIViewController, SelectorPerforming
     }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "joinTapped":
@@ -529,7 +526,6 @@ final class AzureMeetingJoinViewController: UIViewController, SelectorPerforming
     default: return false
     }
   }
-
 }
 
 /// The texts that a user reads when a meeting ends or an action fails.
@@ -635,7 +631,6 @@ final class AzureMeetingChatViewController: AzureMeetingPanelViewController, Sel
     draft = ""
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "sendTapped":
@@ -644,7 +639,6 @@ final class AzureMeetingChatViewController: AzureMeetingPanelViewController, Sel
     default: return false
     }
   }
-
 }
 
 /// The app's window: the join screen, and the call screen over it while a meeting lasts.

@@ -397,7 +397,6 @@ final class KoineMeetingCallViewController: UIViewController, SelectorPerforming
     return tileView
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "muteTapped":
@@ -418,7 +417,6 @@ final class KoineMeetingCallViewController: UIViewController, SelectorPerforming
     default: return false
     }
   }
-
 }
 
 /// A picture with a name at its lower edge.
@@ -522,7 +520,6 @@ final class KoineMeetingJoinViewController: UIViewController, SelectorPerforming
     }
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "joinTapped":
@@ -531,7 +528,6 @@ final class KoineMeetingJoinViewController: UIViewController, SelectorPerforming
     default: return false
     }
   }
-
 }
 
 /// The texts that a user reads when a meeting ends or an action fails.
@@ -637,7 +633,6 @@ final class KoineMeetingChatViewController: KoineMeetingPanelViewController, Sel
     draft = ""
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "sendTapped":
@@ -646,7 +641,6 @@ final class KoineMeetingChatViewController: KoineMeetingPanelViewController, Sel
     default: return false
     }
   }
-
 }
 
 /// The app's window: the join screen, and the call screen over it while a meeting lasts.

@@ -137,7 +137,6 @@ final class ListenerStageCallViewController: UIViewController, SelectorPerformin
     return tileView
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "enteredBackground:":
@@ -165,7 +164,6 @@ final class ListenerStageCallViewController: UIViewController, SelectorPerformin
     default: return false
     }
   }
-
 }
 
 /// The first screen: a token, and the reason for the end of the last call. A call covers it.
@@ -223,7 +221,6 @@ final class ListenerStageJoinViewController: UIViewController, SelectorPerformin
     callScreen.view.isHidden = !isInCall
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "joinTapped":
@@ -235,7 +232,6 @@ final class ListenerStageJoinViewController: UIViewController, SelectorPerformin
     default: return false
     }
   }
-
 }
 
 /// The camera and the microphone of this device, and the streams that publish them.

@@ -136,7 +136,6 @@ final class MeetingStageCallViewController: UIViewController, SelectorPerforming
     return tileView
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "enteredBackground:":
@@ -164,7 +163,6 @@ final class MeetingStageCallViewController: UIViewController, SelectorPerforming
     default: return false
     }
   }
-
 }
 
 /// The first screen: a token, and the reason for the end of the last call. A call covers it.
@@ -222,7 +220,6 @@ final class MeetingStageJoinViewController: UIViewController, SelectorPerforming
     callScreen.view.isHidden = !isInCall
   }
 
-
   @MainActor func performSelector(_ selector: Selector, sender: Any?) -> Bool {
     switch selector.name {
     case "joinTapped":
@@ -234,7 +231,6 @@ final class MeetingStageJoinViewController: UIViewController, SelectorPerforming
     default: return false
     }
   }
-
 }
 
 /// The camera and the microphone of this device, and the streams that publish them.

@@ -21,20 +21,21 @@ public struct LinuxCopy {
   /// Products of Koine with the modules that the copy imports: its target has to depend on them.
   public let products: [String]
 
-  public init(_ sources: AppSources) {
+  /// - Parameter paths: the files that are copied, beside the others; nil: all.
+  public init(_ sources: AppSources, of paths: Set<String>? = nil) {
     let hindrances = LinuxHindrances.current
     let conditions = Conditions(modules: AppCheck.linuxModules(hindrances))
-    self.init(sources, AppIndex(sources, conditions), conditions)
+    self.init(sources, AppIndex(sources, conditions), conditions, of: paths)
   }
 
-  init(_ sources: AppSources, _ index: AppIndex, _ conditions: Conditions) {
+  init(_ sources: AppSources, _ index: AppIndex, _ conditions: Conditions, of paths: Set<String>? = nil) {
     let selectors = SelectorIndex(sources, conditions)
     let performing = PerformingClasses(selectors, index)
     let hindrances = LinuxHindrances.current
     var files: [File] = []
     var changes: [Problem] = []
     var modules: Set<String> = []
-    for file in sources.files {
+    for file in sources.files where paths?.contains(file.path) ?? true {
       let editor = LinuxEditor(file, index, selectors, conditions)
       editor.walk(file.tree)
       let generated = performing.code(of: file)

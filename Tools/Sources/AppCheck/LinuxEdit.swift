@@ -44,11 +44,14 @@ final class LinuxEditor: LinuxVisitor {
     super.init(conditions)
   }
 
+  /// Lines behind the node stay as they are counted: the replacement has at least as many.
   private func edit(_ node: some SyntaxProtocol, _ replacement: String, _ what: String, _ instead: String) {
     let start = node.positionAfterSkippingLeadingTrivia.utf8Offset
+    let gone = node.trimmedDescription.count(where: \.isNewline) - replacement.count(where: \.isNewline)
     edits.append(
       LinuxEdit(
-        start..<node.endPositionBeforeTrailingTrivia.utf8Offset, replacement,
+        start..<node.endPositionBeforeTrailingTrivia.utf8Offset,
+        replacement + String(repeating: "\n", count: max(0, gone)),
         Problem(.rewritten, at: file.location(of: node), what, instead: instead)))
   }
 

@@ -33,7 +33,9 @@ struct CallClass {
     type = try Self.find(name, in: app)
     self.name = (app.declarations.owners(of: type.symbol.usr) + [type.symbol.name]).joined(separator: ".")
     var sources: [CompiledSource] = []
-    for file in app.files where file.module == type.module { sources.append(try CompiledSource(file)) }
+    for file in app.files where file.module == type.module {
+      sources.append(try CompiledSource(file, app.declarations))
+    }
     self.sources = sources
     self.facts = try facts(type.module)
     for source in sources { read(source) }
@@ -96,17 +98,18 @@ struct CallClass {
   private func receiverType(of occurrence: IndexOccurrence, in source: CompiledSource) -> String? {
     guard let token = source.token(at: occurrence.location),
       let access = token.parent?.parent?.as(MemberAccessExprSyntax.self), access.declName.baseName == token,
-      let base = access.base, let first = base.firstToken(viewMode: .sourceAccurate),
-      let last = base.lastToken(viewMode: .sourceAccurate)
+      let base = access.base
     else { return nil }
-    let found = facts.expressionType(
-      in: source.path, from: first.positionAfterSkippingLeadingTrivia.utf8Offset,
-      to: last.positionAfterSkippingLeadingTrivia.utf8Offset)
-    return found.map { String($0.description.drop { "@" == $0 }.split(separator: " ").last ?? "") }
-      .map { $0.filter { $0 != "?" && $0 != "!" } }
+    return source.type(of: base, facts).map {
+      String($0.description.drop { "@" == $0 }.split(separator: " ").last ?? "")
+    }
+    .map { $0.filter { $0 != "?" && $0 != "!" } }
   }
 
   func source(of path: String) -> CompiledSource? { sources.first { $0.file.path == path } }
+
+  /// Whether the app was built from copies of its files (`koine linux`).
+  var isOfCopies: Bool { sources.contains { $0.file.map.isOfCopy } }
 
   /// Whether the compiler puts the class on the main actor.
   var isOnMainActor: Bool { facts.declaration(type.symbol.usr)?.isOnMainActor == true }

@@ -55,7 +55,7 @@ public struct StatementSwitches: Sendable {
   /// - Throws: `FactsFailure` if a file of the app cannot be read, the compiler cannot be started, or the new file does not compile with
   ///   switches for another reason than a switch.
   public init(of layer: CallLayer, _ app: CompiledApp, beside module: CompileCommand) throws(FactsFailure) {
-    let originals = app.files.compactMap(\.compiledPath).compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }
+    let originals = app.files.compactMap { try? String(contentsOfFile: $0.path, encoding: .utf8) }
     let file = layer.typeName + ".swift"
     var excluded: Set<Int> = []
     while true {

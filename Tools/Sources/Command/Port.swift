@@ -124,7 +124,7 @@ struct LayerCommand: ParsableCommand {
       if let switches, outcome.succeeded {
         let switched = try StatementSwitches(of: layer, build.app, beside: try command(layer.module))
         try switched.json.write(toFile: switches, atomically: false, encoding: .utf8)
-        return print(switched.source, terminator: "")
+        return print(layer.written(switched.source), terminator: "")
       }
       if let output, outcome.succeeded { try write(layer, to: output) }
       if inPlace, outcome.succeeded { try writeInPlace(layer) }
@@ -153,7 +153,7 @@ struct LayerCommand: ParsableCommand {
         "\nWritten to \(output), with \(layer.helpers.map(\.fileName).joined(separator: " and ")) beside it."
       print(report + (outcome.succeeded ? written : "\nNothing is written."))
     } else {
-      print(layer.source)
+      print(layer.written(layer.source))
       let needed = layer.helpers.map(\.fileName).joined(separator: ", ")
       let missing = "The file needs \(needed) beside it, which --output FILE writes, too."
       try FileHandle.standardError.write(
@@ -204,7 +204,7 @@ struct LayerCommand: ParsableCommand {
     let folder = URL(fileURLWithPath: output).deletingLastPathComponent()
     let helpers = layer.helpers.map { ($0.source, folder.appendingPathComponent($0.fileName)) }
     // A file that stays as it is keeps its date: builds and the index go by it.
-    for (text, file) in helpers + [(layer.source, URL(fileURLWithPath: output))]
+    for (text, file) in helpers + [(layer.written(layer.source), URL(fileURLWithPath: output))]
     where (try? String(contentsOf: file, encoding: .utf8)) != text {
       try text.write(to: file, atomically: false, encoding: .utf8)
     }

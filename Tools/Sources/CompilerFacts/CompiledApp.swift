@@ -30,8 +30,8 @@ public struct CompiledApp: Sendable {
     public let module: String?
     /// The file that the compiler read: `path` itself, or its copy (`koine linux`).
     public let compiledPath: String?
-    /// The lines of `path`, by those of `compiledPath`.
-    public let lines: LineMap
+    /// The places in `path`, by those in `compiledPath`.
+    public let map: CopyMap
     /// The file's symbols, at places of the file itself; empty unless it is compiled.
     public let occurrences: [IndexOccurrence]
   }
@@ -51,19 +51,19 @@ public struct CompiledApp: Sendable {
     let freshness = Freshness(matched.compactMap { path, unit in unit.map { (path, $0) } })
     var declarations = Declarations()
     self.files = try matched.map { (path, found) throws(FactsFailure) in
-      guard let (unit, lines) = found else {
-        return File(path: path, state: .notBuilt, module: nil, compiledPath: nil, lines: .same, occurrences: [])
+      guard let (unit, map) = found else {
+        return File(path: path, state: .notBuilt, module: nil, compiledPath: nil, map: .same, occurrences: [])
       }
       let state = freshness.state(of: path, unit)
       guard state == .compiled else {
         return File(
-          path: path, state: state, module: unit.module, compiledPath: unit.file, lines: lines,
+          path: path, state: state, module: unit.module, compiledPath: unit.file, map: map,
           occurrences: [])
       }
-      let occurrences = try store.occurrences(in: unit).map { $0.moved(to: path, by: lines) }
+      let occurrences = try store.occurrences(in: unit).map { $0.moved(to: path, by: map) }
       declarations.add(occurrences, of: unit.module)
       return File(
-        path: path, state: .compiled, module: unit.module, compiledPath: unit.file, lines: lines,
+        path: path, state: .compiled, module: unit.module, compiledPath: unit.file, map: map,
         occurrences: occurrences)
     }
     for unit in units where modules.contains(unit.module) {
@@ -90,10 +90,10 @@ public struct CompiledApp: Sendable {
 }
 
 extension IndexOccurrence {
-  fileprivate func moved(to file: String, by lines: LineMap) -> IndexOccurrence {
-    IndexOccurrence(
-      symbol: symbol, roles: roles,
-      location: CodeLocation(file: file, line: lines.original(location.line), column: location.column),
+  fileprivate func moved(to file: String, by map: CopyMap) -> IndexOccurrence {
+    let place = map.original(CopyMap.Place(line: location.line, column: location.column))
+    return IndexOccurrence(
+      symbol: symbol, roles: roles, location: CodeLocation(file: file, line: place.line, column: place.column),
       relations: relations)
   }
 }
@@ -101,40 +101,43 @@ extension IndexOccurrence {
 /// Finds the unit of a source file: by its path, behind links, or by the copy that `koine linux` has written of it.
 private struct UnitMatches {
   private var byFile: [String: IndexUnit] = [:]
-  private var copies: [(original: String, lines: LineMap, unit: IndexUnit)] = []
+  private var copies: [(original: String, text: String, unit: IndexUnit)] = []
 
   /// The ending of a copy's name, as `koine linux` writes it.
   private static let copyEnding = ".linux.swift"
 
   init(_ units: [IndexUnit]) {
     for unit in units {
-      if let (original, lines) = Self.original(of: unit.file) { copies.append((original, lines, unit)) }
+      if let (original, text) = Self.original(of: unit.file) { copies.append((original, text, unit)) }
       let path = Self.resolved(unit.file)
       if let other = byFile[path], (other.written ?? .distantPast) > (unit.written ?? .distantPast) { continue }
       byFile[path] = unit
     }
   }
 
-  func unit(of path: String) -> (unit: IndexUnit, lines: LineMap)? {
+  func unit(of path: String) -> (unit: IndexUnit, map: CopyMap)? {
     let path = Self.resolved(path)
     if let unit = byFile[path] { return (unit, .same) }
     let found = copies.filter { path == $0.original || path.hasSuffix("/" + $0.original) }
-    return found.max { ($0.unit.written ?? .distantPast) < ($1.unit.written ?? .distantPast) }
-      .map { ($0.unit, $0.lines) }
+    guard let copy = found.max(by: { ($0.unit.written ?? .distantPast) < ($1.unit.written ?? .distantPast) }),
+      let text = try? String(contentsOfFile: path, encoding: .utf8)
+    else { return nil }
+    return (copy.unit, CopyMap(copy: copy.text, of: text))
   }
 
   private static func resolved(_ path: String) -> String {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
   }
 
-  /// The file that a copy is of, as the copy's first directive names it: in the first line, or behind imports that the file misses.
-  private static func original(of path: String) -> (path: String, lines: LineMap)? {
+  /// The file that a copy is of, as the copy's first directive names it: in the first line, or behind imports that the file misses; and the
+  /// copy's text.
+  private static func original(of path: String) -> (path: String, text: String)? {
     guard path.hasSuffix(copyEnding), let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     guard
-      let line = text.split(separator: "\n", maxSplits: 2).prefix(2).first(where: { $0.hasPrefix(LineMap.directive) }),
+      let line = text.split(separator: "\n", maxSplits: 2).prefix(2).first(where: { $0.hasPrefix(CopyMap.directive) }),
       line.hasSuffix(", line: 1)")
     else { return nil }
-    return (String(line.dropFirst(LineMap.directive.count).prefix { $0 != "\"" }), LineMap(copy: text))
+    return (String(line.dropFirst(CopyMap.directive.count).prefix { $0 != "\"" }), text)
   }
 }
 
@@ -151,7 +154,7 @@ private struct Freshness {
   /// The size of a file of diagnostics without any, in bytes. One diagnostic takes more than the difference to 268, the size today.
   private static let emptyDiagnostics = 300
 
-  init(_ files: [(path: String, found: (unit: IndexUnit, lines: LineMap))]) {
+  init(_ files: [(path: String, found: (unit: IndexUnit, map: CopyMap))]) {
     var lastEdit: [String: Date] = [:]
     for (path, found) in files {
       guard let edited = Self.edited(path, found.unit) else { continue }

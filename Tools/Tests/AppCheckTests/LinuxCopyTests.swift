@@ -44,6 +44,20 @@ import Testing
     #expect(text.contains("case \"\(selector)\":"))
   }
 
+  @Test func linesBehindASelectorOfSeveralLinesKeepTheirNumbers() {
+    let text = copy(
+      """
+      final class Screen: NSObject {
+        lazy var action = control.add(
+          #selector(
+            leave
+          ), 1)
+        @objc func leave() {}
+      }
+      """)
+    #expect(text.contains("    Selector(\"leave\")\n\n, 1)\n        func leave() {}\n"))
+  }
+
   @Test func selectorOfAnotherClassOrOfThePlatformIsNamed() {
     let text = copy(
       """

@@ -1035,6 +1035,15 @@ import Testing
     #expect(!text.contains("VideoSDKRTC"))
   }
 
+  @Test func portInPlaceImportsTheNewStyleBehindOtherImports() throws {
+    let (app, facts) = try compiled(
+      "final class Model { var meeting: Meeting? }\n",
+      "import Foundation\n\nstruct View { let muted = Model().meeting?.muteMic() }\n")
+    let layer = try CallLayer(of: "Model", in: app, to: .koine, isInPlace: true) { _ throws(FactsFailure) in facts }
+    let view = try #require(layer.changedFiles.first { $0.path.hasSuffix("/View.swift") })
+    #expect(view.text.hasPrefix("import Foundation\nimport Koine\n\nstruct View {"))
+  }
+
   @Test func portInPlaceLeavesNoEmptyLineOfAnImport() throws {
     let (app, facts) = try compiled(
       "final class Model { var meeting: Meeting? }\n", "import Foundation\nimport VideoSDKRTC\nstruct Other {}\n")

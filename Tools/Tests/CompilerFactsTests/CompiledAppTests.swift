@@ -105,7 +105,7 @@ import Testing
     #expect(file.state == .compiled)
     #expect(file.compiledPath == compilation.path("App.linux.swift"))
     let two = try #require(file.occurrences.first { $0.symbol.name == "two()" })
-    #expect(two.location == CodeLocation(file: compilation.path(original), line: 2, column: 6))
+    #expect(two.location == CodeLocation(file: compilation.path(original), line: 2, column: 12))
   }
 
   @Test func linesOfACopyWithGeneratedCodeAreThoseOfItsOriginal() throws {
@@ -124,8 +124,31 @@ import Testing
     #expect([lines["One"], lines["one()"], lines["two()"]] == [1, 2, 4])
     // It is no line of the app's file.
     #expect(try #require(lines["more()"]) > 1_000)
-    #expect((1...4).map { file.lines.original(file.lines.compiled($0)) } == [1, 2, 3, 4])
-    let more = try #require(lines["more()"])
-    #expect(file.lines.compiled(more) == 6)
+    let places = (1...4).map { CopyMap.Place(line: $0, column: 1) }
+    let compiled = places.map(file.map.compiled)
+    // Of the second line the copy has not the attribute.
+    #expect(compiled.map { $0?.line } == [3, nil, 9, 10])
+    #expect(compiled.map { $0.map(file.map.original) } == [places[0], nil, places[2], places[3]])
+    #expect(file.map.compiledOffset(CopyMap.Place(line: 2, column: 9)) == 77)
+  }
+
+  @Test func wordsOfAChangedLineStandForEachOther() throws {
+    try "struct One { init(_ name: String) {} }\nlet é = two(#selector(one), three: 3) + four()\n".write(
+      toFile: compilation.path("App.swift"), atomically: true, encoding: .utf8)
+    try compilation.compile(
+      "App",
+      [
+        "App.linux.swift": "#sourceLocation(file: \"App.swift\", line: 1)\nstruct One { init(_ name: String) {} }\n"
+          + "let é = two(One(\"one\"), three: 3) + four()\n"
+      ])
+    let map = try app("App.swift").files[0].map
+    let place = { (column: Int) in CopyMap.Place(line: 2, column: column) }
+    let copied = { (column: Int) in CopyMap.Place(line: 3, column: column) }
+    #expect(map.compiled(place(10)) == copied(10))
+    #expect([31, 40, 42].map { map.compiled(place($0)) } == [27, 36, 38].map(copied))
+    #expect([27, 36, 38].map { map.original(copied($0)) } == [31, 40, 42].map(place))
+    // `One` is no word of the app's line.
+    #expect(map.original(copied(14)).line > 1_000)
+    #expect(map.compiled(place(15)) == nil)
   }
 }

@@ -6,7 +6,7 @@ import SwiftSyntax
 
 /// A second call layer of an app, in the words of another style: a new file beside the app's own.
 public struct CallLayer: Sendable {
-  /// The new file.
+  /// The new file, as text of the app's own.
   public let source: String
   /// The files with what the style has no counterpart for: the same for every app.
   public let helpers: [LayerHelper]
@@ -28,6 +28,10 @@ public struct CallLayer: Sendable {
   public let warnings: [String]
   /// The app's files in the words of the target, by their paths, if the port is in place; otherwise empty.
   public let changedFiles: [(path: String, text: String)]
+  /// What the build compiles of the changed files now: the files, links to them, or copies.
+  private let builtFiles: [String]
+  /// nil: the app was built from its own files.
+  private let linuxForm: LinuxForm?
   /// The file of the call class.
   public let classPath: String
   /// What the port does with the app, asks, and has no word for.
@@ -97,11 +101,13 @@ public struct CallLayer: Sendable {
     let fates = outcomes.fates(by: answers)
     let whole = Self.head(callClass, layer, writer, of: body, isForTests: isForTests) + body + dispatch
     classPath = callClass.type.location.file
-    changedFiles =
-      isInPlace
-      ? try InPlaceFiles(callClass, layer, members: context.writer).texts(of: texts, dispatch).map { path, text in
-        (path, DeclarationMarks.removed(from: AnsweredText.text(text, fates)).text)
-      } : []
+    let changed =
+      isInPlace ? InPlaceFiles(callClass, layer, members: context.writer).texts(of: texts, dispatch) : []
+    changedFiles = changed.map { file, text in
+      (file.path, DeclarationMarks.removed(from: AnsweredText.text(text, fates)).text)
+    }
+    builtFiles = changed.map { $0.file.compiledPath ?? $0.file.path }
+    linuxForm = app.linuxForm
     let marked = DeclarationMarks.removed(from: AnsweredText.text(whole, fates))
     source = marked.text
     declarations = marked.lines.map { (renderer.places[$0.number], $0.lines) }
@@ -123,7 +129,8 @@ public struct CallLayer: Sendable {
       context, outcomes, meanings: meanings, answers: answers, prefix: prefix, newName: typeName, to: target,
       files: [(typeName + ".swift", source)] + helpers.map { ($0.fileName, $0.source) })
     report = Self.report(
-      callClass, layer, typeName, sites.sites.count, counts, warnings, context.foreignText, toSet: context.writer.toSet,
+      callClass, layer, typeName, sites.sites.count, counts, warnings, context.foreignText, isForTests: isForTests,
+      toSet: context.writer.toSet,
       noWord: ("No word in \(context.writer.title), left out", plan.noWordLines), differences: plan.differenceLines)
   }
 
@@ -184,6 +191,12 @@ public struct CallLayer: Sendable {
     return imports
   }
 
+  /// The views' module has two names here, of which an app for iOS knows one only.
+  static func withViews(_ imports: Set<String>, isOfCopies: Bool) -> Set<String> {
+    guard imports.contains("KoineUIKit"), isOfCopies || imports.contains("UIKit") else { return imports }
+    return imports.subtracting(["KoineUIKit"]).union(["UIKit"])
+  }
+
   private static func head(
     _ callClass: CallClass, _ layer: LayerDeclarations, _ writer: LayerWriter.Type, of body: String, isForTests: Bool
   ) -> String {
@@ -191,16 +204,21 @@ public struct CallLayer: Sendable {
     var testable: Set<String> = []
     for path in Set(layer.items.map(\.location.file)) {
       guard let source = callClass.source(of: path) else { continue }
-      for line in source.tree.statements.compactMap({ $0.item.as(ImportDeclSyntax.self) })
-      where line.attributes.trimmedDescription.contains("@testable") { testable.insert(line.path.trimmedDescription) }
+      let lines = source.tree.statements.compactMap { $0.item.as(ImportDeclSyntax.self) }
+      for line in lines where line.attributes.trimmedDescription.contains("@testable") {
+        testable.insert(line.path.trimmedDescription)
+      }
       for occurrence in source.file.occurrences
       where occurrence.symbol.kind == .module && occurrence.roles.contains(.reference)
-        && VendorSites.style(of: occurrence.symbol.name) == nil
+        && VendorSites.style(of: occurrence.symbol.name) == nil && source.token(at: occurrence.location) != nil
       {
         imports.insert(occurrence.symbol.name)
       }
+      // A copy imports the modules here in the place of some of the app's: those are in the index.
+      guard source.file.map.isOfCopy else { continue }
+      for line in lines where !line.isOfVendor { imports.insert(line.imported) }
     }
-    if imports.contains("UIKit") { imports.remove("KoineUIKit") }
+    imports = withViews(imports, isOfCopies: callClass.isOfCopies)
     if isForTests { testable.insert(callClass.type.module) }
     let last = testable.sorted().map { "\n@testable import \($0)" }.joined()
     let app = last.isEmpty ? "" : "\n" + last
@@ -216,7 +234,8 @@ public struct CallLayer: Sendable {
 
   private static func report(
     _ callClass: CallClass, _ layer: LayerDeclarations, _ name: String, _ total: Int,
-    _ counts: [(share: String, count: Int)], _ warnings: [String], _ foreign: String?, toSet: [String],
+    _ counts: [(share: String, count: Int)], _ warnings: [String], _ foreign: String?, isForTests: Bool,
+    toSet: [String],
     noWord: (title: String, lines: [String]), differences: [String]
   ) -> String {
     let shares = percentages(counts.map(\.count))
@@ -225,6 +244,9 @@ public struct CallLayer: Sendable {
       zip(counts, shares).map { "\($0.share) \($1) % (\($0.count))" }.joined(separator: ", "),
       "The new file has \(layer.items.count) declarations of the app's: those that use the vendor's symbols, and those that see them.",
     ]
+    if callClass.isOfCopies, !isForTests {
+      lines.append("The app was built from copies. The new file has its own text; `koine linux` copies the file, too.")
+    }
     if let seam = layer.seam { lines.append("Both layers are behind the protocol \(seam).") }
     if !toSet.isEmpty {
       lines.append("To be set before the app makes the call: " + toSet.joined(separator: ", "))
@@ -327,7 +349,7 @@ public struct CallLayer: Sendable {
 
   /// Checks the types of the module with the changed files and the helpers in the place of the app's.
   func typecheckInPlace(_ module: CompileCommand) throws(FactsFailure) -> CompileCommand.Outcome {
-    let changed = Set(changedFiles.map { URL(fileURLWithPath: $0.path).standardizedFileURL.path })
+    let changed = Set(builtFiles.map { URL(fileURLWithPath: $0).standardizedFileURL.path })
     let kept = module.files.filter { !changed.contains(URL(fileURLWithPath: $0).standardizedFileURL.path) }
     guard module.files.count - kept.count == changed.count else {
       throw FactsFailure("the build does not compile the files that would change: \(changed.sorted())")
@@ -335,6 +357,9 @@ public struct CallLayer: Sendable {
     let texts = changedFiles.map { (URL(fileURLWithPath: $0.path).lastPathComponent, $0.text) }
     return try typecheck(texts + helpers.map { ($0.fileName, $0.source) }, beside: module.with(files: kept))
   }
+
+  /// How the command writes a text of the new file. No `koine linux` copies a test target, so that gets the copy's text.
+  public func written(_ text: String) -> String { isForTests ? linuxForm?.standalone(text) ?? text : text }
 
   /// A file and those of the helpers, by their names.
   func files(_ name: String, _ text: String) -> [(name: String, text: String)] {
@@ -346,7 +371,10 @@ public struct CallLayer: Sendable {
   ) throws(FactsFailure) -> CompileCommand.Outcome {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-port-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
-    let files = texts.map { (folder.appendingPathComponent($0), $1) }
+    let named = texts.map { (path: folder.appendingPathComponent($0.name).path, text: $0.text) }
+    let changed = Set(changedFiles.map(\.path))
+    let compiled = linuxForm?.copies(of: named, inPlaceOf: changed) ?? named.map(\.text)
+    let files = zip(named, compiled).map { (URL(fileURLWithPath: $0.path), $1) }
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       for (file, text) in files { try text.write(to: file, atomically: false, encoding: .utf8) }

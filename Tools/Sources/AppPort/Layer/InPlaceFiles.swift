@@ -15,20 +15,15 @@ struct InPlaceFiles {
   /// - Parameters:
   ///   - items: the new texts of the layer's declarations.
   ///   - dispatch: the functions that get the session's events. They follow the call class.
-  /// - Returns: paths and texts of the files that change.
-  /// - Throws: `FactsFailure` if the app was built from a copy of its files.
-  func texts(of items: [String], _ dispatch: String) throws(FactsFailure) -> [(path: String, text: String)] {
-    var texts: [(path: String, text: String)] = []
+  /// - Returns: the files that change, and their texts.
+  func texts(of items: [String], _ dispatch: String) -> [(file: CompiledApp.File, text: String)] {
+    var texts: [(file: CompiledApp.File, text: String)] = []
     for source in callClass.sources {
-      let places = layer.items.indices.filter { layer.items[$0].source.path == source.path }
+      let places = layer.items.indices.filter { layer.items[$0].source.file.path == source.file.path }
       let isClass = source.file.path == callClass.type.location.file
       if places.isEmpty, !source.tree.statements.contains(where: { isVendorImport($0) }) { continue }
-      let own = URL(fileURLWithPath: source.file.path).standardizedFileURL
-      guard !source.file.lines.isOfCopy, own == URL(fileURLWithPath: source.path).standardizedFileURL else {
-        throw FactsFailure("\(source.file.path) was built from a copy: its own text cannot be ported in place")
-      }
       texts.append(
-        (source.path, text(of: source, places.map { (layer.items[$0], items[$0]) }, isClass ? dispatch : "")))
+        (source.file, text(of: source, places.map { (layer.items[$0], items[$0]) }, isClass ? dispatch : "")))
     }
     return texts
   }
@@ -47,7 +42,9 @@ struct InPlaceFiles {
         piece = statement.leadingTrivia.description + made
         hasImports = true
       } else if let item = items.first(where: { $0.item.syntax.id == statement.id }) {
-        piece = (made.isEmpty ? "" : made + "\n") + item.text
+        // Behind the file's other imports, of which none is the vendor's.
+        let behind = made.isEmpty || item.item.syntax.description.first?.isNewline == true ? "" : "\n"
+        piece = (made.isEmpty || text.isEmpty ? "" : "\n") + made + behind + item.text
         hasImports = true
       }
       if isLineGone, piece.hasPrefix("\n") { piece.removeFirst() }
@@ -63,13 +60,18 @@ struct InPlaceFiles {
     let own = source.tree.statements.compactMap { $0.item.as(ImportDeclSyntax.self)?.path.trimmedDescription }
     let writer = type(of: writer)
     let needed = CallLayer.imports(of: items.map(\.item), writer).union(writer.modules(of: items.map(\.text).joined()))
-    var imports = (items.isEmpty ? ["Foundation"] : needed).subtracting(own)
-    if own.contains("UIKit") || imports.contains("UIKit") { imports.remove("KoineUIKit") }
-    return imports.sorted().map { "import \($0)" }.joined(separator: "\n")
+    let all = (items.isEmpty ? ["Foundation"] : needed).union(own)
+    return CallLayer.withViews(all, isOfCopies: callClass.isOfCopies).subtracting(own).sorted().map { "import \($0)" }
+      .joined(separator: "\n")
   }
 
   private func isVendorImport(_ statement: CodeBlockItemSyntax) -> Bool {
-    guard let module = statement.item.as(ImportDeclSyntax.self)?.path.first?.name.text else { return false }
-    return VendorSites.style(of: module) != nil
+    statement.item.as(ImportDeclSyntax.self)?.isOfVendor == true
   }
+}
+
+extension ImportDeclSyntax {
+  var isOfVendor: Bool { path.first.flatMap { VendorSites.style(of: $0.name.text) } != nil }
+  /// As it stands behind `import`: `class UIKit.UIView`.
+  var imported: String { (importKindSpecifier.map { $0.text + " " } ?? "") + path.trimmedDescription }
 }

@@ -272,12 +272,7 @@ extension LayerRenderer {
 
   /// The type of an expression, as the compiler writes it.
   func fullType(of expression: some ExprSyntaxProtocol) -> String? {
-    guard let first = expression.firstToken(viewMode: .sourceAccurate),
-      let last = expression.lastToken(viewMode: .sourceAccurate)
-    else { return nil }
-    return context.facts.expressionType(
-      in: source.path, from: first.positionAfterSkippingLeadingTrivia.utf8Offset,
-      to: last.positionAfterSkippingLeadingTrivia.utf8Offset)?.description
+    source.type(of: expression, context.facts)?.description
   }
 
   /// Whether a call is part of an optional chain: it is not made if a value before it is nil.

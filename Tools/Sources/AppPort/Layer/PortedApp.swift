@@ -12,6 +12,8 @@ struct PortedApp {
   let style: Style
   /// Files that the command has written before, which are not read.
   let written: PortedFiles
+  /// nil: the app was built from its own files.
+  let linuxForm: LinuxForm?
 
   /// - Parameter facts: the types of a module.
   /// - Throws: `FactsFailure` if a file does not compile, the class cannot be found, or the app uses no vendor's symbols.
@@ -21,6 +23,7 @@ struct PortedApp {
     typeName = type
     written = PortedFiles(in: app, but: type)
     let app = app.leavingOut(written.contains)
+    linuxForm = LinuxForm(app)
     callClass = try CallClass(named: type, in: app, facts: facts)
     sites = VendorSites(app)
     style = try Self.style(of: sites, callClass)
