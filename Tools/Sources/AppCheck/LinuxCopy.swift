@@ -163,9 +163,7 @@ private struct PerformingClasses {
       let lines = Self.function(
         one.access + (isOverride ? "override " : ""), "performSelector", one.body.methods,
         otherwise: rest.isEmpty ? "false" : rest.joined(separator: " || "))
-      let line = file.line(at: one.body.end)
-      let text = (["", "#sourceLocation()"] + lines.map { "  " + $0 } + [LinuxCopy.directive(file.path, line), ""])
-      code.edits.append(LinuxEdit(one.body.end..<one.body.end, text.joined(separator: "\n")))
+      code.edits.append(.generated(lines, before: one.body.end, in: file))
     }
     let used = Set(performing.flatMap { extensions[$0] ?? [] })
     for number in used.sorted() where selectors.extensions[number].file == file.path {

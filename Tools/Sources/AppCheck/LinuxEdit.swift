@@ -13,6 +13,13 @@ struct LinuxEdit {
     (self.range, self.replacement, self.problem) = (range, replacement, problem)
   }
 
+  /// Members that are added to a type, before its closing brace.
+  static func generated(_ lines: [String], before end: Int, in file: AppSources.File) -> LinuxEdit {
+    let line = file.line(at: end)
+    let text = ["", "#sourceLocation()"] + lines.map { "  " + $0 } + [LinuxCopy.directive(file.path, line), ""]
+    return LinuxEdit(end..<end, text.joined(separator: "\n"))
+  }
+
   static func apply(_ edits: [LinuxEdit], to source: String) -> String {
     var bytes = Array(source.utf8)
     // From the end, so that the offsets of those before stay. Of insertions at one place, the first comes first.
@@ -217,10 +224,35 @@ final class LinuxEditor: LinuxVisitor {
     return SelectorMethod.selector(reference.name, labels)
   }
 
+  // MARK: Cells
+
+  /// By the platform's class: a parameter of the initializer with which a list makes cells.
+  private static let cells = ["UITableViewCell": "reuseIdentifier", "UICollectionViewCell": "frame"]
+
+  /// A list cannot make a cell that has initializers of its own only. UIKit ends a program that tries it; here the compiler asks each cell
+  /// for the initializer that lists use.
+  private func addInitializerOfCell(_ node: ClassDeclSyntax) {
+    let platform = index.foreignParents(of: node.name.text).lazy.compactMap { Self.cells[$0] }.first
+    let initializers = node.memberBlock.members.compactMap { $0.decl.as(InitializerDeclSyntax.self) }
+      .filter { !$0.modifiers.contains { $0.name.text == "convenience" } }
+      .map { $0.signature.parameterClause.parameters.map(\.firstName.text) }
+    guard let platform, initializers.contains(where: { $0 != ["coder"] }),
+      !initializers.contains(where: { $0.last == platform || $0 == ["reusedAs"] })
+    else { return }
+    let access = node.modifiers.contains { ["open", "public"].contains($0.name.text) } ? "public " : ""
+    edits.append(
+      .generated(
+        [
+          "\(access)required convenience init(reusedAs identifier: String) {",
+          "  fatalError(\"\(node.name.text) has no initializer for a list's cells\")", "}",
+        ], before: node.memberBlock.rightBrace.positionAfterSkippingLeadingTrivia.utf8Offset, in: file))
+  }
+
   // MARK: Names
 
   override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind {
     open.append(node.name.text)
+    addInitializerOfCell(node)
     return .visitChildren
   }
   override func visitPost(_ node: ClassDeclSyntax) { open.removeLast() }

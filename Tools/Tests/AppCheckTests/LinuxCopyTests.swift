@@ -44,6 +44,34 @@ import Testing
     #expect(text.contains("case \"\(selector)\":"))
   }
 
+  @Test func cellWithInitializersOfItsOwnGetsThatOfLists() {
+    let text = copy(
+      """
+      import UIKit
+      final class Line: UITableViewCell {
+        init(text: String) { super.init(style: .default, reuseIdentifier: nil) }
+        required init?(coder: NSCoder) { nil }
+      }
+      class Tile: UICollectionViewCell {
+        override init(frame: CGRect) { super.init(frame: frame) }
+        init(name: String) { super.init(frame: .zero) }
+        required init?(coder: NSCoder) { nil }
+      }
+      class Plain: UITableViewCell {}
+      """)
+    #expect(text.components(separatedBy: "init(reusedAs").count == 2)
+    #expect(
+      text.contains(
+        """
+        #sourceLocation()
+          required convenience init(reusedAs identifier: String) {
+            fatalError("Line has no initializer for a list's cells")
+          }
+        #sourceLocation(file: "app.swift", line: 5)
+        }
+        """))
+  }
+
   @Test func linesBehindASelectorOfSeveralLinesKeepTheirNumbers() {
     let text = copy(
       """
