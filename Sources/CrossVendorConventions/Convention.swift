@@ -26,6 +26,8 @@ public enum Convention {
   public static let playlist = "koine.playlist"
   /// The participant's mode, in styles that have several.
   public static let mode = "koine.mode"
+  /// The app's data of the participant, as JSON.
+  public static let metaData = "koine.metadata"
   /// The participant's role in a room whose back end gives roles: `presenter`, `collaborator`, `attendee` or `consumer`. A participant
   /// cannot set it: it comes from the token or from the server.
   public static let role = RoleAttribute.name

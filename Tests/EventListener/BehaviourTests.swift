@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Koine
 import KoineEmbeddedBackend
 import Testing
@@ -27,6 +28,83 @@ import WebRTC
       ])
     #expect(Set(ana.participants.values.map(\.displayName)) == ["Ben", "Cleo"])
     for person in told.people { #expect(ana.participants[person.id] === person, "the same object throughout") }
+  }
+
+  @Test func stateIsTheOneThatListenersWereToldLast() async {
+    let (ana, told) = environment.meeting("Ana")
+    let states = Lock<[MeetingState]>([])
+    told.onEvery { [weak ana] line in
+      guard let ana, MeetingState(rawValue: line) != nil else { return }
+      states.withLock { $0.append(ana.meetingState) }
+    }
+    #expect(ana.meetingState == .CLOSED)
+    ana.join()
+    await environment.run()
+    ana.leave()
+    await environment.run()
+    #expect(states.withLock { $0 } == [.CONNECTING, .CONNECTED, .CLOSING, .CLOSED])
+    #expect(ana.meetingState == .CLOSED && ana.transcriptionState == .TRANSCRIPTION_STOPPED)
+  }
+
+  @Test func leaveReasonReachesTheLocalListenersOnly() async {
+    final class Reasons: MeetingEventListener, Sendable {
+      let all = Lock<[LeaveReason]>([])
+      func onMeetingLeft(reason: LeaveReason) { all.withLock { $0.append(reason) } }
+      func onParticipantLeft(_ participant: VideoSDKRTC.Participant, reason: LeaveReason) {
+        all.withLock { $0.append(reason) }
+      }
+    }
+    let (ana, _) = environment.meeting("Ana")
+    let (ben, _) = environment.meeting("Ben")
+    let (own, others) = (Reasons(), Reasons())
+    ana.addEventListener(own)
+    ben.addEventListener(others)
+    ana.join()
+    ben.join()
+    await environment.run()
+    ana.leave(reason: .websocketDisconnected)
+    ana.leave(reason: .roomClose)
+    await environment.run()
+    #expect(own.all.withLock { $0 } == [.websocketDisconnected])
+    #expect(others.all.withLock { $0 } == [.manualLeaveCalled])
+  }
+
+  @Test func metaDataReachesAllParticipants() async throws {
+    let ana = World.$current.withValue(environment.world) {
+      VideoSDK.initMeeting(
+        meetingId: "tea", participantId: "ana", mode: .SEND_AND_RECV, preferredProtocol: .TCP_ONLY,
+        signalingBaseUrl: "https://example.com", metaData: ["seat": 7, "roles": ["host"]])
+    }
+    let (ben, _) = environment.meeting("Ben")
+    ana.join()
+    ben.join()
+    await environment.run()
+    for data in [ana.localParticipant.metaData, ben.participants["ana"]?.metaData] {
+      #expect(data?["seat"] as? Int == 7 && data?["roles"] as? [String] == ["host"])
+    }
+    #expect(ben.localParticipant.metaData == nil)
+    #expect(ana.preferredProtocol == .TCP_ONLY && ana.signalingBaseUrl == "https://example.com")
+    // It stays beside what the meeting sets itself.
+    ana.changeMode(.RECV_ONLY)
+    await environment.run()
+    #expect(ben.participants["ana"]?.mode == .RECV_ONLY)
+    let (cleo, _) = environment.meeting("Cleo")
+    cleo.join()
+    await environment.run()
+    #expect(cleo.participants["ana"]?.metaData?["seat"] as? Int == 7)
+  }
+
+  @Test func metaDataThatNoRoomTakesIsLeftOut() async {
+    for data in [["date": Date()], ["long": String(repeating: "a", count: 5_000)]] as [[String: Any]] {
+      let ana = World.$current.withValue(environment.world) {
+        VideoSDK.initMeeting(meetingId: "tea", participantId: "ana", metaData: data)
+      }
+      ana.join()
+      await environment.run()
+      #expect(ana.meetingState == .CONNECTED && ana.localParticipant.metaData == nil)
+      ana.leave()
+      await environment.run()
+    }
   }
 
   @Test func joinCallsNoListenerSynchronouslyAndLaterListenersReceiveAll() async {

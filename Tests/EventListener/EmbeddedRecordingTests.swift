@@ -45,7 +45,7 @@ import VideoSDKRTC
     let (ana, _) = environment.meeting("Ana", room: "../../evil room/ü")
     ana.join()
     await environment.run()
-    ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    ana.startRecording(webhookUrl: "", awsDirPath: folder.path, transcription: PostTranscriptionConfig(enabled: true))
     await environment.run(.seconds(2))
     ana.stopRecording()
     await environment.run()

@@ -254,7 +254,9 @@ import VideoSDKRTC
 
   @Test func hlsPlaylistThatFailsToStartIsReported() async throws {
     let (ana, told, ben, others) = try await two()
-    BroadcastOutputs.$own.withValue(["m3u8": { _ in throw Fuse.Blown() }]) { ana.startHLS() }
+    BroadcastOutputs.$own.withValue(["m3u8": { _ in throw Fuse.Blown() }]) {
+      ana.startHLS(transcription: PostTranscriptionConfig(enabled: true))
+    }
     await environment.run()
     #expect(told.told == ["HLS_STARTING", "error START_HLS_FAILED", "HLS_STOPPED"])
     #expect(ana.hlsUrls == nil)

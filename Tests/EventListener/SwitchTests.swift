@@ -173,10 +173,15 @@ import WebRTC
     let stream = try #require(told.streams.last { $0.track is RTCVideoTrack })
     let screen = screen(of: told)
     stream.pause()
+    #expect(stream.isPaused)
     await environment.run()
     let before = screen.frames
     ben.resumeAllStreams("video")
     await environment.run(.seconds(2))
+    #expect(!stream.isPaused)
+    ben.pauseAllStreams("video")
+    await environment.run()
+    #expect(told.streams.filter(\.isPaused).map(\.kind) == [.state(value: .video)])
     #expect(screen.frames > before + 30)
     withExtendedLifetime(ana) {}
   }

@@ -37,7 +37,7 @@ import WebRTC
     let screen = screen(of: told)
     await environment.run(.seconds(2))
     #expect(screen.sizes == [CGSize(width: 320, height: 180)])
-    #expect((20...34).contains(screen.frames))
+    #expect((50...64).contains(screen.frames))
     withExtendedLifetime((ana, ben)) {}
   }
 
@@ -62,11 +62,49 @@ import WebRTC
     withExtendedLifetime(big) {}
   }
 
+  /// What a camera track is sent in, after some seconds: of each size, the smallest first.
+  private func sentLayers(_ track: CustomRTCMediaStream?, camera: String) async throws -> [VideoLayerSendStatistics] {
+    let world = world(camera: camera)
+    let ana = World.$current.withValue(world) {
+      VideoSDK.initMeeting(meetingId: "tea", participantName: "Ana", customCameraVideoStream: track)
+    }
+    let (ben, _) = environment.meeting("Ben", camera: false)
+    ana.join()
+    ben.join()
+    await environment.run(.seconds(4))
+    let session = try #require(ana.session)
+    let figures = await world.run { await session.statistics() }
+    withExtendedLifetime(ben) {}
+    return figures.streams.compactMap(\.sentVideo).first?.layers ?? []
+  }
+
+  @Test(arguments: [(BitrateMode.BANDWIDTH_OPTIMIZED, 60_000.0), (.BALANCED, 120_000), (.HIGH_QUALITY, 180_000)])
+  func bitrateModeLimitsSentVideo(_ mode: BitrateMode, _ limit: Double) async throws {
+    let track = try VideoSDK.createCameraVideoTrack(encoderConfig: .h180p_w320p, bitrateMode: mode)
+    let layers = try await sentLayers(track, camera: "pattern:320x180@30")
+    let layer = try #require(layers.first)
+    #expect(layers.count == 1)
+    let bitrate = Double(layer.targetBytes * 8) / Double(layer.encoded) * 30
+    #expect((0.8 * limit...1.05 * limit).contains(bitrate), "\(bitrate)")
+  }
+
+  @Test(arguments: [(EncodingLayer.MAX_LAYER_2, 2), (.MAX_LAYER_3, 3)])
+  func trackIsSentInAsManySizesAsItsLayersPermit(_ maximum: EncodingLayer, _ count: Int) async throws {
+    let track = try VideoSDK.createCameraVideoTrack(encoderConfig: .h720p_w1280p, codec: .VP8, maxLayer: maximum)
+    let layers = try await sentLayers(track, camera: "pattern:1280x720@15")
+    #expect(layers.count == count)
+    let single = try VideoSDK.createCameraVideoTrack(encoderConfig: .h720p_w1280p, multiStream: false, codec: .VP8)
+    #expect(try await sentLayers(single, camera: "pattern:1280x720@15").count == 1)
+  }
+
   @Test func qualityLimitationAndMediaStatusAreReported() async throws {
     final class ListenerRecorder: MeetingEventListener, Sendable {
       let heard = Lock<[String]>([])
-      func onQualityLimitation(type: String, state: String, timestamp: Int) {
-        heard.withLock { $0.append("\(type) \(state)\(timestamp > 0 ? "" : "?")") }
+      func onQualityLimitation(type: QualityLimitationType, state: QualityLimitationState, timestamp: String) {
+        heard.withLock { $0.append("\(type) \(state)\(Int(timestamp) ?? 0 > 0 ? "" : "?")") }
+      }
+      func onQualityLimitation(type: QualityLimitationType, state: QualityLimitationState, timestamp: Int) {
+        heard.withLock { $0.append("\(type) \(state) as number") }
       }
       func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool) {
         heard.withLock { $0.append("\(peerId) \(kind) \(newStatus)") }
@@ -90,8 +128,9 @@ import WebRTC
     await environment.run(.seconds(10))
     backend.setNetwork(try NetworkSpec("loss=0%"), of: "ben")
     await environment.run(.seconds(20))
-    #expect(ear.heard.withLock { $0 }.first == "congestion detected")
-    #expect(ear.heard.withLock { $0 }.last == "congestion resolved")
+    #expect(ear.heard.withLock { $0 }.first == "CONGESTION DETECTED")
+    #expect(ear.heard.withLock { $0 }.dropFirst().first == "CONGESTION DETECTED as number")
+    #expect(ear.heard.withLock { $0 }.last == "CONGESTION RESOLVED as number")
   }
 
   @Test func trackSourceStateAndViewRotationOverrideApply() async throws {

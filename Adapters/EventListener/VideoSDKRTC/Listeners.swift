@@ -35,9 +35,11 @@ public protocol MeetingEventListener: AnyObject {
   func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?)
   func onPinStateChanged(participantId: String, pinType: PinType)
   func onParticipantModeChanged(participantId: String, mode: Mode)
-  /// The local participant's available bitrate is too low (`detected`), or sufficient again (`resolved`). `type` is `congestion`,
-  /// `timestamp` is in milliseconds since 1970.
-  func onQualityLimitation(type: String, state: String, timestamp: Int)
+  /// The local participant's available bitrate is too low, or sufficient again. `type` is `CONGESTION`, `timestamp` is in milliseconds
+  /// since 1970. The vendor added it in 2.4.
+  func onQualityLimitation(type: QualityLimitationType, state: QualityLimitationState, timestamp: String)
+  /// The same, as in releases from 3.0 on.
+  func onQualityLimitation(type: QualityLimitationType, state: QualityLimitationState, timestamp: Int)
   /// A participant's microphone (`audio`) or camera (`video`) has been turned on or off.
   func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool)
   /// A participant waits for admission. Called on clients with a token that permits the decision. The participant keeps waiting
@@ -82,7 +84,8 @@ extension MeetingEventListener {
   public func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?) {}
   public func onPinStateChanged(participantId: String, pinType: PinType) {}
   public func onParticipantModeChanged(participantId: String, mode: Mode) {}
-  public func onQualityLimitation(type: String, state: String, timestamp: Int) {}
+  public func onQualityLimitation(type: QualityLimitationType, state: QualityLimitationState, timestamp: String) {}
+  public func onQualityLimitation(type: QualityLimitationType, state: QualityLimitationState, timestamp: Int) {}
   public func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool) {}
   public func onEntryRequested(id: String, name: String, allow: @escaping () -> Void, deny: @escaping () -> Void) {}
   public func onEntryResponded(id: String, decision: String) {}
@@ -98,11 +101,14 @@ extension MeetingEventListener {
 public protocol ParticipantEventListener {
   func onStreamEnabled(_ stream: MediaStream, forParticipant participant: Participant)
   func onStreamDisabled(_ stream: MediaStream, forParticipant participant: Participant)
+  /// The participant's microphone or camera has been turned on or off. The vendor added it in 3.0.
+  func onMediaStatusChanged(peerId: String, kind: MediaType, newStatus: Bool)
 }
 
 extension ParticipantEventListener {
   public func onStreamEnabled(_ stream: MediaStream, forParticipant participant: Participant) {}
   public func onStreamDisabled(_ stream: MediaStream, forParticipant participant: Participant) {}
+  public func onMediaStatusChanged(peerId: String, kind: MediaType, newStatus: Bool) {}
 }
 
 /// Event listeners. Classes are held weakly and once. A value cannot be told apart from another, so it is held for good, and

@@ -28,6 +28,10 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var observation: Observation?
     /// The local participant waits for admission, and no participant has decided yet.
     var hasToAsk = false
+    /// What listeners were told last; before joining, and after the end, `CLOSED`.
+    var told = MeetingState.CLOSED
+    /// Given to `leave(reason:)`.
+    var leaveReason = LeaveReason.manualLeaveCalled
     /// The state of the transcription that listeners were told last.
     var transcription = TranscriptionState.TRANSCRIPTION_STOPPED
     /// The local participant's available bitrate is too low.
@@ -69,19 +73,27 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   public let pubsub: PubSub
   /// Values that the participants of the meeting share. The vendor added it in 2.2.7.
   public let realtimeStore = RealtimeStore()
+  /// As given to `initMeeting`. Without effect: ICE chooses the path.
+  public let preferredProtocol: PreferredProtocol
+  /// As given to `initMeeting`. Without effect: `KOINE_BACKEND` is the address.
+  public let signalingBaseUrl: String?
   /// The app's processor of the camera's frames; empty: none.
   let cameraEffects = VideoChain()
+  /// Remote streams that the room does not forward for now.
+  let paused = Lock<Set<Track.ID>>([])
   private let world: Result<World, BackendAddressError>
   var request: JoinRequest { state.withLock { $0.request } }
   let state: Lock<State>
 
   init(
     world: Result<World, BackendAddressError>, join request: JoinRequest, micEnabled: Bool, webcamEnabled: Bool,
-    customCamera: CustomRTCMediaStream?, customMicrophone: CustomRTCMediaStream?, isMultiStream: Bool, mode: Mode
+    customCamera: CustomRTCMediaStream?, customMicrophone: CustomRTCMediaStream?, isMultiStream: Bool, mode: Mode,
+    preferredProtocol: PreferredProtocol, signalingBaseUrl: String?
   ) {
-    self.world = world
+    (self.world, self.preferredProtocol, self.signalingBaseUrl) = (world, preferredProtocol, signalingBaseUrl)
     localParticipant = Participant(
-      Koine.Participant(id: request.participantID ?? "", name: request.name, isLocal: true), mode: mode)
+      Koine.Participant(
+        id: request.participantID ?? "", name: request.name, attributes: request.attributes, isLocal: true), mode: mode)
     state = Lock(
       State(
         request: request, wantsMicrophone: micEnabled, wantsCamera: webcamEnabled, customCamera: customCamera,
@@ -100,6 +112,12 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   var machine: Machine { if case .success(let world) = world { world.machine } else { .current } }
 
   public static func == (a: Meeting, b: Meeting) -> Bool { a.id == b.id }
+
+  /// The state that listeners were told last; `CLOSED` before joining.
+  public var meetingState: MeetingState { state.withLock { $0.told } }
+
+  /// The state of the room's live text that listeners were told last.
+  public var transcriptionState: TranscriptionState { state.withLock { $0.transcription } }
 
   /// The others, keyed by participant id.
   public var participants: [String: Participant] { state.withLock { $0.participants } }
@@ -156,6 +174,12 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
 
   public func join() { join(cameraPosition: .front) }
 
+  /// - Parameter reason: what the local listeners' `onMeetingLeft(reason:)` is called with.
+  public func leave(reason: LeaveReason) {
+    state.withLock { if !$0.isOver, !$0.isLeaving { $0.leaveReason = reason } }
+    leave()
+  }
+
   public func leave() {
     let session = state.withLock { state -> Session? in
       guard !state.isOver, !state.isLeaving, let session = state.session else { return nil }
@@ -170,7 +194,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
         state.listenersAtEnd = state.listeners
         return state.listeners.all
       }
-      for listener in listeners { listener.onMeetingStateChanged(meetingState: .CLOSING) }
+      tell(.CLOSING, to: listeners)
     }
     session.leave {}
   }
@@ -204,7 +228,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     guard isFirst else { return }
     delivery.deliver { [weak self] in
       self?.notifyListeners { $0.onError(error: error) }
-      self?.notifyListeners { $0.onMeetingStateChanged(meetingState: .CLOSED) }
+      self?.tell(.CLOSED)
     }
   }
 
@@ -274,8 +298,10 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
     guard isNew else { return }
     let time = Int(Date().timeIntervalSince1970 * 1_000)
-    notifyListeners {
-      $0.onQualityLimitation(type: "congestion", state: isLimited ? "detected" : "resolved", timestamp: time)
+    let new = isLimited ? QualityLimitationState.DETECTED : .RESOLVED
+    notifyListeners { listener in
+      listener.onQualityLimitation(type: .CONGESTION, state: new, timestamp: String(time))
+      listener.onQualityLimitation(type: .CONGESTION, state: new, timestamp: time)
     }
   }
 
@@ -286,20 +312,20 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   private func changed(to new: SessionState) {
     switch new {
     case .idle: break
-    case .connecting: notifyListeners { $0.onMeetingStateChanged(meetingState: .CONNECTING) }
+    case .connecting: tell(.CONNECTING)
     case .connected:
       let (isFirst, newRoom) = state.withLock { state in
         defer { (state.hasJoined, state.isSwitching) = (true, false) }
         return (!state.hasJoined, state.isSwitching ? state.request.room : nil)
       }
       entryDecided(true)
-      notifyListeners { $0.onMeetingStateChanged(meetingState: .CONNECTED) }
+      tell(.CONNECTED)
       guard isFirst else { return }
       notifyListeners { listener in
         listener.onMeetingJoined()
         listener.onMeetingJoined(switchMeetingId: newRoom)
       }
-    case .reconnecting: notifyListeners { $0.onMeetingStateChanged(meetingState: .RECONNECTING) }
+    case .reconnecting: tell(.RECONNECTING)
     case .ended(let reason): ended(reason)
     }
   }
@@ -332,14 +358,22 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .lost: notifyListeners { $0.onSocketError(message: "the connection to the room was lost") }
     case .left, .removed, .removedByService, .roomClosed, .roomClosedByService: break
     }
-    for listener in listeners { listener.onMeetingStateChanged(meetingState: .CLOSED) }
+    tell(.CLOSED, to: listeners)
     if hadJoined {
+      let code = reason == .left ? state.withLock { $0.leaveReason } : LeaveReason(reason, isSwitching: isSwitching)
       for listener in listeners {
         listener.onMeetingLeft()
-        listener.onMeetingLeft(reason: LeaveReason(reason, isSwitching: isSwitching))
+        listener.onMeetingLeft(reason: code)
       }
     }
     state.withLock { $0.untilItsEnd }?.cancel()
+  }
+
+  /// - Parameter listeners: nil: those that are registered now.
+  private func tell(_ new: MeetingState, to listeners: [any MeetingEventListener]? = nil) {
+    state.withLock { $0.told = new }
+    guard let listeners else { return notifyListeners { $0.onMeetingStateChanged(meetingState: new) } }
+    for listener in listeners { listener.onMeetingStateChanged(meetingState: new) }
   }
 
   /// A listener removed by another one meanwhile is not called any more.

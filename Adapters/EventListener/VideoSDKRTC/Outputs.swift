@@ -44,6 +44,15 @@ extension Meeting {
   ///   - webhookUrl: without effect; no webhook is called.
   ///   - awsDirPath: a folder of this machine; nil: the folder in `KOINE_RECORDINGS`, else the temporary folder. A server
   ///     ignores it and records into a folder of its own.
+  ///   - transcription: without effect: no text is written after the recording.
+  public func startRecording(
+    webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil,
+    transcription: PostTranscriptionConfig?
+  ) {
+    if transcription?.enabled == true { NoEffect.postTranscription.log() }
+    startRecording(webhookUrl: webhookUrl, awsDirPath: awsDirPath, config: config)
+  }
+
   public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
     if !webhookUrl.isEmpty { NoEffect.webhook.log() }
     let name = "\(RecordingService.fileName(for: id))-\(Self.milliseconds).webm"
@@ -65,6 +74,12 @@ extension Meeting {
   public func stopLivestream() { stop(.livestream) }
 
   /// Writes a playlist and its pieces into a folder of this machine, as recordings.
+  /// - Parameter transcription: without effect: no text is written after the recording.
+  public func startHLS(config: HLSConfig? = nil, transcription: PostTranscriptionConfig?) {
+    if transcription?.enabled == true { NoEffect.postTranscription.log() }
+    startHLS(config: config)
+  }
+
   public func startHLS(config: HLSConfig? = nil) {
     let folder = Self.folder(nil).appendingPathComponent(
       "\(RecordingService.fileName(for: id))-\(Self.milliseconds)-hls")

@@ -1,4 +1,5 @@
 import CrossVendorConventions
+import Foundation
 import Koine
 import WebRTC
 
@@ -21,6 +22,11 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   public let id: String
   public let displayName: String
   public let isLocal: Bool
+  /// As given to the participant's `initMeeting`; nil: nothing was given. The vendor added it in 2.1.9.
+  public var metaData: [String: Any]? {
+    metaDataText.flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+  }
+  private let metaDataText: String?
   private let state: Lock<State>
   /// Set once, before other code gets the participant.
   weak var meeting: Meeting?
@@ -30,6 +36,19 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     id = participant.id
     displayName = participant.name
     isLocal = participant.isLocal
+    metaDataText = participant.attributes[Convention.metaData]
+  }
+
+  /// The largest attribute that a room takes, in bytes (Docs/protocol.md).
+  private static let largestAttribute = 4_096
+
+  /// - Returns: nil if there is nothing, JSON cannot write it, or no room takes it.
+  static func text(_ metaData: [String: Any]) -> String? {
+    guard !metaData.isEmpty, JSONSerialization.isValidJSONObject(metaData),
+      let data = try? JSONSerialization.data(withJSONObject: metaData, options: .sortedKeys),
+      data.count <= largestAttribute
+    else { return nil }
+    return String(decoding: data, as: UTF8.self)
   }
 
   /// The streams that are enabled at this moment, by stream id.
@@ -101,7 +120,8 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   private func enable(_ stream: Track, in session: Session) {
     let new = state.withLock { state -> MediaStream? in
       guard state.enabled[stream.id] == nil else { return nil }
-      let new = MediaStream(stream, number: state.enabledSoFar, session: session) {
+      let paused = meeting?.paused ?? Lock([])
+      let new = MediaStream(stream, number: state.enabledSoFar, session: session, paused: paused) {
         [weak meeting = meeting, weak session, isLocal = isLocal] isHeard in
         if isLocal { meeting?.letThrough(isHeard) } else { session?.setGain(isHeard ? 1 : 0, of: stream.id) }
       }
@@ -141,6 +161,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   private func tellStatus(of stream: MediaStream, _ isOn: Bool) {
     guard case .state(value: let kind) = stream.kind else { return }  // of microphones and cameras
     meeting?.notifyListeners { $0.onMediaStatusChanged(peerId: id, kind: kind.rawValue, newStatus: isOn) }
+    notifyListeners { $0.onMediaStatusChanged(peerId: id, kind: stream.kind, newStatus: isOn) }
   }
 
   /// The meeting is over: no stream is enabled any more. Listeners are not notified of each stream.

@@ -49,13 +49,23 @@ extension Meeting {
     }
     guard isCurrent else { return }
     for stream in session.participants.flatMap(\.tracks) where kinds.contains(StreamKind(stream.kind)) {
-      if isPaused { session.pause(stream.id) } else { session.resume(stream.id) }
+      setPaused(isPaused, stream, in: session)
     }
     notifyListeners { isPaused ? $0.onPausedAllStreams(kind: word) : $0.onResumedAllStreams(kind: word) }
   }
 
   /// A stream of a remote participant has begun.
   func pauseIfWanted(_ stream: Track, in session: Session) {
-    if state.withLock({ $0.pausedKinds.contains(StreamKind(stream.kind)) }) { session.pause(stream.id) }
+    if state.withLock({ $0.pausedKinds.contains(StreamKind(stream.kind)) }) { setPaused(true, stream, in: session) }
+  }
+
+  private func setPaused(_ isPaused: Bool, _ stream: Track, in session: Session) {
+    if isPaused {
+      paused.withLock { _ = $0.insert(stream.id) }
+      session.pause(stream.id)
+    } else {
+      paused.withLock { _ = $0.remove(stream.id) }
+      session.resume(stream.id)
+    }
   }
 }

@@ -133,8 +133,8 @@ public class PubSubMessage: NSObject, @unchecked Sendable {
   public var message: String
   public var senderId: String
   public var senderName: String
-  /// The payload sent with the text; nil if there is none.
-  public var payload: [String: Any]?
+  /// The payload sent with the text; empty if there is none.
+  public var payload: [String: Any]
   /// ISO 8601, in UTC.
   public var timestamp: String
   /// The topic as received: an app may change `topic`.
@@ -145,7 +145,7 @@ public class PubSubMessage: NSObject, @unchecked Sendable {
   init(
     id: String, topic: String, message: String, payload: Data?, senderId: String, senderName: String, at date: Date
   ) {
-    self.payload = payload.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
+    self.payload = payload.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] } ?? [:]
     (self.id, self.topic, self.message, keptTopic) = (id, topic, message, topic)
     cost = 512 + topic.utf8.count + message.utf8.count + senderName.utf8.count + (payload?.count ?? 0) * 4
     (self.senderId, self.senderName) = (senderId, senderName)

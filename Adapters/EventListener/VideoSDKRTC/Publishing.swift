@@ -99,7 +99,7 @@ extension Meeting {
 
   private func startCamera() {
     let (options, side) = state.withLock { state in
-      let custom = state.customCamera?.camera.map { $0.config.publishOptions(isMultiStream: $0.isMultiStream) }
+      let custom = state.customCamera?.camera?.publishOptions
       return (custom ?? VideoPublishOptions(lowerLayers: state.isMultiStream ? [.small] : []), state.side)
     }
     guard state.withLock({ $0.camera?.isOver != false }) else { return }

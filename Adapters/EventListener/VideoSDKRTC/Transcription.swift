@@ -22,6 +22,16 @@ public class SummaryConfig {
   public init(enabled: Bool, prompt: String? = nil) { (self.enabled, self.prompt) = (enabled, prompt) }
 }
 
+/// Whether the text of a recording is written after it. Kept: Koine writes none.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
+public class PostTranscriptionConfig {
+  public var enabled: Bool
+  public var summary: SummaryConfig?
+
+  public init(enabled: Bool, summary: SummaryConfig? = nil) { (self.enabled, self.summary) = (enabled, summary) }
+}
+
 /// Options for the start of a transcription.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)

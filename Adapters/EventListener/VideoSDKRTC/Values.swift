@@ -11,6 +11,21 @@ public enum MeetingState: String, Sendable {
   case DISCONNECTED, FAILED
 }
 
+/// The transport that a meeting is to prefer. Kept: ICE chooses the path. The vendor added it in 2.1.3.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/initMeeting)
+public enum PreferredProtocol: String, Sendable { case UDP_OVER_TCP, UDP_ONLY, TCP_ONLY }
+
+/// The cause of a limited quality. Koine reports `CONGESTION`.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/events)
+public enum QualityLimitationType: String, Sendable { case CPU, BANDWIDTH, CONGESTION }
+
+/// Whether a quality has become limited, or is no longer.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/events)
+public enum QualityLimitationState: String, Sendable { case DETECTED, RESOLVED }
+
 /// Quality of a received video.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/participant-class/methods)
@@ -138,7 +153,7 @@ extension VideoSDKError {
 /// The reason why a participant left the meeting.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/properties)
-public enum LeaveReason: Int, Sendable {
+public enum LeaveReason: Int, CaseIterable, Sendable {
   case websocketDisconnected = 1001
   case removePeer = 1002
   case removePeerViewerModeChanged = 1003
@@ -154,6 +169,12 @@ public enum LeaveReason: Int, Sendable {
   case websocketConnectionAttemptsExhausted = 1102
   case joinRoomFailed = 1103
   case switchRoomFailed = 1104
+
+  /// - Returns: `unknown` for a number that is none of the vendor's.
+  public static func from(code: Int) -> LeaveReason { LeaveReason(rawValue: code) ?? .unknown }
+
+  /// The vendor's number and name of the reason, such as `1101 manualLeaveCalled`.
+  public var message: String { "\(rawValue) \(self)" }
 
   /// - Parameter isSwitching: whether the local participant was on its way from another meeting.
   init(_ reason: EndReason, isSwitching: Bool = false) {

@@ -55,6 +55,30 @@ public final class VideoSDK {
     webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil,
     customAudioTrack: CustomRTCMediaStream?, multiStream: Bool? = true, mode: Mode? = .CONFERENCE
   ) -> Meeting {
+    initMeeting(
+      meetingId: meetingId, participantId: participantId, participantName: participantName, micEnabled: micEnabled,
+      webcamEnabled: webcamEnabled, customCameraVideoStream: customCameraVideoStream,
+      customAudioTrack: customAudioTrack, multiStream: multiStream, mode: mode, preferredProtocol: .UDP_OVER_TCP)
+  }
+
+  /// The same, with the parameters of releases up to 2.1.9.
+  /// - Parameters:
+  ///   - preferredProtocol: without effect: ICE chooses the path.
+  ///   - signalingBaseUrl: without effect: `KOINE_BACKEND` is the address.
+  ///   - metaData: what all participants read in `Participant.metaData`. Without effect if JSON cannot write it, or it has more than 4 kB.
+  public static func initMeeting(
+    meetingId: String, participantId: String = "", participantName: String = "Guest", micEnabled: Bool = true,
+    webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil,
+    customAudioTrack: CustomRTCMediaStream? = nil, multiStream: Bool? = true, mode: Mode? = .SEND_AND_RECV,
+    preferredProtocol: PreferredProtocol? = .UDP_OVER_TCP, signalingBaseUrl: String? = nil,
+    metaData: [String: Any]? = [:]
+  ) -> Meeting {
+    if let preferredProtocol, preferredProtocol != .UDP_OVER_TCP { NoEffect.preferredProtocol.log() }
+    if signalingBaseUrl?.isEmpty == false { NoEffect.signalingBaseUrl.log() }
+    var attributes: [String: String] = [:]
+    if let mode, mode != .CONFERENCE, mode != .SEND_AND_RECV { attributes[Convention.mode] = mode.rawValue }
+    attributes[Convention.metaData] = metaData.flatMap(Participant.text)
+    if metaData?.isEmpty == false, attributes[Convention.metaData] == nil { NoEffect.metaData.log() }
     let world = Result { () throws(BackendAddressError) in
       try Backends.world(room: meetingId, participant: participantId.isEmpty ? nil : participantId)
     }
@@ -64,18 +88,39 @@ public final class VideoSDK {
       join: JoinRequest(
         room: meetingId, credential: token.withLock { $0 },
         participantID: participantId.isEmpty ? ownID : participantId, name: participantName,
-        attributes: mode.map { $0 == .CONFERENCE ? [:] : [Convention.mode: $0.rawValue] } ?? [:]),
+        attributes: attributes),
       micEnabled: micEnabled, webcamEnabled: webcamEnabled, customCamera: customCameraVideoStream,
-      customMicrophone: customAudioTrack, isMultiStream: multiStream ?? true, mode: mode ?? .CONFERENCE)
+      customMicrophone: customAudioTrack, isMultiStream: multiStream ?? true, mode: mode ?? .CONFERENCE,
+      preferredProtocol: preferredProtocol ?? .UDP_OVER_TCP, signalingBaseUrl: signalingBaseUrl)
   }
 
   /// Describes a camera track to join with or to switch to.
+  /// - Throws: nothing; the declaration is the vendor's.
   public static func createCameraVideoTrack(
     encoderConfig: CustomVideoTrackConfig? = .h360p_w640p, facingMode: AVCaptureDevice.Position? = .front,
     multiStream: Bool? = true
   ) throws -> CustomRTCMediaStream? {
-    CustomRTCMediaStream(
-      .init(config: encoderConfig ?? .h360p_w640p, facing: facingMode ?? .front, isMultiStream: multiStream ?? true))
+    try createCameraVideoTrack(
+      encoderConfig: encoderConfig, facingMode: facingMode, multiStream: multiStream, codec: .VP8)
+  }
+
+  /// The same, with the parameters of later releases.
+  /// - Parameters:
+  ///   - multiStream: whether smaller sizes are sent besides, so that each receiver gets what suits it.
+  ///   - codec: without effect: tracks are sent as VP8.
+  ///   - bitrateMode: the bitrate for the size, by the vendor's table.
+  ///   - maxLayer: the most sizes, if several are sent. Three are sent from 720 lines on, two from 360 lines on.
+  /// - Throws: nothing; the declaration is the vendor's.
+  public static func createCameraVideoTrack(
+    encoderConfig: CustomVideoTrackConfig? = .h360p_w640p, facingMode: AVCaptureDevice.Position? = .front,
+    multiStream: Bool? = true, codec: PreferredCodec? = .VP8, bitrateMode: BitrateMode? = .BALANCED,
+    maxLayer: EncodingLayer? = .MAX_LAYER_3
+  ) throws -> CustomRTCMediaStream? {
+    if codec == .H264 { NoEffect.codec.log() }
+    return CustomRTCMediaStream(
+      .init(
+        config: encoderConfig ?? .h360p_w640p, facing: facingMode ?? .front, isMultiStream: multiStream ?? true,
+        bitrateMode: bitrateMode ?? .BALANCED, maxLayer: maxLayer ?? .MAX_LAYER_3))
   }
 
   /// Describes a microphone track to join with or to unmute with.

@@ -69,12 +69,38 @@ struct ListenerVersion2_4 {
         \.rawValue) == Array(1101...1104))
   }
 
+  @Test func extendedAdditions() throws {
+    let _:
+      (CustomVideoTrackConfig?, AVCaptureDevice.Position?, Bool?, PreferredCodec?, BitrateMode?, EncodingLayer?)
+        throws -> CustomRTCMediaStream? =
+        VideoSDK.createCameraVideoTrack(encoderConfig:facingMode:multiStream:codec:bitrateMode:maxLayer:)
+    _ = try VideoSDK.createCameraVideoTrack(encoderConfig: .h720p_w1280p, multiStream: true, codec: .H264)
+    _ = try VideoSDK.createCameraVideoTrack(bitrateMode: .BANDWIDTH_OPTIMIZED, maxLayer: .MAX_LAYER_2)
+    let meeting = VideoSDK.initMeeting(
+      meetingId: "tea", customAudioTrack: nil, multiStream: nil, preferredProtocol: .UDP_ONLY, signalingBaseUrl: nil,
+      metaData: ["seat": 7])
+    let _: MeetingState = meeting.meetingState
+    let _: TranscriptionState = meeting.transcriptionState
+    let _: PreferredProtocol = meeting.preferredProtocol
+    let _: String? = meeting.signalingBaseUrl
+    let _: [String: Any]? = meeting.localParticipant.metaData
+    let _: KeyPath<MediaStream, Bool> = \MediaStream.isPaused
+    let _: (Meeting) -> (LeaveReason) -> Void = Meeting.leave(reason:)
+    let _: (Int) -> LeaveReason = LeaveReason.from(code:)
+    let _: KeyPath<LeaveReason, String> = \LeaveReason.message
+    let _: ReferenceWritableKeyPath<PubSubMessage, [String: Any]> = \PubSubMessage.payload
+    let _: (Meeting) -> (String, String?, RecordingConfig?, PostTranscriptionConfig?) -> Void =
+      Meeting.startRecording(webhookUrl:awsDirPath:config:transcription:)
+    let _: (Meeting) -> (HLSConfig?, PostTranscriptionConfig?) -> Void = Meeting.startHLS(config:transcription:)
+  }
+
   /// Never run: it has only to compile.
   private func additionsProtocols(_ meetingEventListener: any MeetingEventListener) {
     let _: (String) -> Void = meetingEventListener.onMicChanged(selectedDevice:)
     let _: (LeaveReason) -> Void = meetingEventListener.onMeetingLeft(reason:)
     let _: (Participant, LeaveReason) -> Void = meetingEventListener.onParticipantLeft(_:reason:)
-    let _: (String, String, Int) -> Void = meetingEventListener.onQualityLimitation(type:state:timestamp:)
+    let _: (QualityLimitationType, QualityLimitationState, String) -> Void =
+      meetingEventListener.onQualityLimitation(type:state:timestamp:)
     let _: (String) -> Void = meetingEventListener.onPausedAllStreams(kind:)
     let _: (String) -> Void = meetingEventListener.onResumedAllStreams(kind:)
   }

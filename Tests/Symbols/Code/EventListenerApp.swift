@@ -66,7 +66,7 @@ final class ListenerScreen: MeetingEventListener, ParticipantEventListener, PubS
   func onParticipantModeChanged(participantId: String, mode: Mode) {}
   func onPresenterChanged(activePresenterId: String?) { print(activePresenterId == meeting?.activePresenterId) }
   func onMicChanged(selectedDevice: String) {}
-  func onQualityLimitation(type: String, state: String, timestamp: Int) {}
+  func onQualityLimitation(type: QualityLimitationType, state: QualityLimitationState, timestamp: String) {}
   func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool) {}
 
   func onStreamEnabled(_ stream: MediaStream, forParticipant participant: Participant) {

@@ -206,8 +206,8 @@ enum ListenerCallHelper {
         report(.speakerChanged(participantId))
       }
       func onPresenterChanged(activePresenterId: String?) { report(.presenterChanged(activePresenterId)) }
-      func onQualityLimitation(type: String, state: String, timestamp: Int) {
-        if type == "congestion" { report(.pathChanged(isPoor: state == "detected")) }
+      func onQualityLimitation(type: QualityLimitationType, state: QualityLimitationState, timestamp: String) {
+        if type == .CONGESTION { report(.pathChanged(isPoor: state == .DETECTED)) }
       }
       /// An error that ends the meeting is reported with the end.
       func onError(error: VideoSDKError) {
