@@ -18,6 +18,8 @@ import Testing
     public class PubSubMessage { public let message = "", timestamp = "" }
     public class RTCMediaStreamTrack {}
     public class Poll {}
+    public class CustomRTCMediaStream {}
+    public enum CustomVideoTrackConfig { case h360p_w640p }
     public class RTCVideoTrack: RTCMediaStreamTrack {}
     public class MediaStream { public let track = RTCMediaStreamTrack() }
     public protocol MeetingEventListener: AnyObject {
@@ -54,8 +56,11 @@ import Testing
       public static func config(token: String) {}
       public static func initMeeting(
         meetingId: String, participantId: String = "", participantName: String = "", micEnabled: Bool = true,
-        webcamEnabled: Bool = true, customCameraVideoStream: Int? = nil, mode: Int? = nil
+        webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil, mode: Int? = nil
       ) -> Meeting { Meeting() }
+      public static func createCameraVideoTrack(
+        encoderConfig: CustomVideoTrackConfig? = .h360p_w640p, facingMode: Int? = nil, multiStream: Bool? = true
+      ) throws -> CustomRTCMediaStream? { nil }
     }
 
     """
@@ -986,6 +991,50 @@ import Testing
       }
     }
     #expect(failure?.description.contains("does not compile") == true)
+  }
+
+  @Test(arguments: ["guard let track = try? TRACK else { return }", "let track = try? TRACK"])
+  func settingsOfACameraTrackAreLeftOut(_ statement: String) throws {
+    let track = "VideoSDK.createCameraVideoTrack(encoderConfig: .h360p_w640p)"
+    let (app, facts) = try compiled(
+      """
+      final class Model {
+        private var meeting: Meeting?
+        func join() {
+          \(statement.replacing("TRACK", with: track))
+          meeting = VideoSDK.initMeeting(meetingId: "a", participantName: "Ana", customCameraVideoStream: track)
+          meeting?.join(cameraPosition: .front)
+        }
+      }
+
+      """)
+    let layer = try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    #expect(layer.source.contains("    // \(statement.replacing("TRACK", with: track))\n"))
+    #expect(
+      layer.source.contains(
+        "    meeting = RoomCall(room: \"a\", credential: credential, name: \"Ana\")\n    meeting?.join(side: .front)\n")
+    )
+    #expect(!layer.source.contains("#warning"), "\(layer.source)")
+    #expect(layer.report.contains("the front camera is sent, in the new layer's own size"))
+  }
+
+  @Test func trackWithAnotherUseIsWrittenByHand() throws {
+    let (app, facts) = try compiled(
+      """
+      final class Model {
+        private var meeting: Meeting?
+        func join() {
+          guard let track = try? VideoSDK.createCameraVideoTrack() else { return }
+          meeting = VideoSDK.initMeeting(meetingId: "a", customCameraVideoStream: track)
+          keep(track)
+        }
+        func keep(_ track: AnyObject) {}
+      }
+
+      """)
+    let layer = try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    #expect(layer.source.contains("#warning(\"PORT 3: "))
+    #expect(!layer.source.contains("\n    keep(track)"))
   }
 
   @Test func portInPlaceChangesTheFilesOfTheAppAndNoNames() throws {

@@ -115,8 +115,14 @@ struct CallRenderer {
         if let index { used.insert(index) }
       }
     }
-    // An argument that is nil says nothing.
-    used.formUnion(arguments.indices.filter { arguments[$0].expression.is(NilLiteralExprSyntax.self) })
+    let dropped = context.reader.reader.droppedArguments
+    for (index, argument) in arguments.enumerated() where !used.contains(index) {
+      // An argument that is nil says nothing.
+      if argument.expression.is(NilLiteralExprSyntax.self) { used.insert(index) }
+      guard let label = argument.label?.text, dropped.contains(label) else { continue }
+      renderer.drop(argument.expression)
+      used.insert(index)
+    }
     guard used.count == arguments.count else { throw .unknown(intent.symbol + " with these arguments") }
     let base = try base(of: member)
     let callType = context.callType(at: Syntax(call), in: renderer.source)

@@ -10,8 +10,18 @@ enum EventListenerReader: StyleReader {
     "PubSubMessage": .message,
   ]
 
+  /// Cameras and microphones are sent with the settings of the new layer's helper.
+  static let droppedArguments: Set<String> = [
+    "customCameraVideoStream", "customVideoStream", "customAudioTrack", "customAudioStream", "multiStream",
+    "preferredProtocol", "signalingBaseUrl",
+  ]
+
   static func reading(of symbol: String) -> Reading? {
     switch symbol {
+    case let track where track.hasPrefix("VideoSDK.createCameraVideoTrack("):
+      .lost(symbol: track, instead: "the front camera is sent, in the new layer's own size")
+    case "VideoSDK.createAudioTrack(noiseConfig:)":
+      .lost(symbol: symbol, instead: "the microphone is sent with the new layer's own processing")
     case "Meeting.addEventListener(_:)": .registration(of: .ofCall, isOn: true)
     case "Meeting.removeEventListener(_:)": .registration(of: .ofCall, isOn: false)
     case "Participant.addEventListener(_:)": .registration(of: .ofParticipant, isOn: true)

@@ -44,6 +44,17 @@ extension LayerRenderer {
           hasCode = true
           continue
         }
+        // The statements behind a `guard` say whether its constant is needed.
+        if item.item.is(GuardStmtSyntax.self), let name = Self.constant(of: item) {
+          for later in items.drop(while: { $0.id != item.id }).dropFirst() where Self.names(name, in: later) {
+            _ = try? children(Syntax(later))
+          }
+          if isOnlyForDropped(item, in: owner) {
+            text += Self.comment(item, "koine port: only what has no counterpart needs it")
+            markAll(in: item, .dropped)
+            continue
+          }
+        }
         // What uses the variable is a comment, too, and not all of the function.
         if let local { locals.append(local(error)) }
         guard local != nil || isAlone(item, in: items) else { throw error }
@@ -152,15 +163,32 @@ extension LayerRenderer {
     return false
   }
 
-  /// Whether a statement makes a constant that is used only in expressions without counterpart.
+  /// Whether a statement makes a constant that is used only in expressions without counterpart: `let track = …`, or `guard let track = …`.
   private func isOnlyForDropped(_ item: CodeBlockItemSyntax, in owner: Syntax) -> Bool {
-    guard !dropped.isEmpty, let variable = item.item.as(VariableDeclSyntax.self), variable.bindings.count == 1,
-      let name = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
-    else { return false }
-    let uses = owner.tokens(viewMode: .sourceAccurate).filter {
+    guard !dropped.isEmpty, let name = Self.constant(of: item) else { return false }
+    let uses = Self.uses(of: name, in: owner)
+    return !uses.isEmpty && uses.allSatisfy { isDropped(Syntax($0)) }
+  }
+
+  private static func names(_ name: String, in node: some SyntaxProtocol) -> Bool { !uses(of: name, in: node).isEmpty }
+
+  private static func uses(of name: String, in node: some SyntaxProtocol) -> [TokenSyntax] {
+    node.tokens(viewMode: .sourceAccurate).filter {
       $0.text == name && $0.parent?.is(DeclReferenceExprSyntax.self) == true
     }
-    return !uses.isEmpty && uses.allSatisfy { isDropped(Syntax($0)) }
+  }
+
+  /// The name of the one constant or variable that a statement makes.
+  private static func constant(of item: CodeBlockItemSyntax) -> String? {
+    let pattern: PatternSyntax?
+    if let variable = item.item.as(VariableDeclSyntax.self) {
+      pattern = variable.bindings.count == 1 ? variable.bindings.first?.pattern : nil
+    } else {
+      let conditions = item.item.as(GuardStmtSyntax.self)?.conditions
+      let binding = conditions?.count == 1 ? conditions?.first?.condition : nil
+      pattern = binding?.as(OptionalBindingConditionSyntax.self).flatMap { $0.initializer == nil ? nil : $0.pattern }
+    }
+    return pattern?.as(IdentifierPatternSyntax.self)?.identifier.text
   }
 
   private func isDropped(_ node: Syntax) -> Bool {

@@ -56,6 +56,8 @@ protocol StyleReader: Sendable {
   static var factsOfObjects: Set<Fact> { get }
   /// What objects report to a delegate that can be an object of the call class's, which keeps it in a property.
   static var factsOfDelegates: Set<Fact> { get }
+  /// Labels of arguments that have no counterpart in any style, such as the settings of a track.
+  static var droppedArguments: Set<String> { get }
   /// The vendor's functions whose counterparts throw nothing.
   static var nonthrowing: Set<String> { get }
   /// What layers in a vendor's style have for a word of the common layer.
@@ -102,6 +104,7 @@ extension StyleReader {
 
   static var factsOfObjects: Set<Fact> { [] }
   static var factsOfDelegates: Set<Fact> { [] }
+  static var droppedArguments: Set<String> { [] }
   static var nonthrowing: Set<String> { [] }
   static func vendorWord(_ word: String) -> String { word }
   static func neededWord(of symbol: String) -> String? { nil }
