@@ -54,8 +54,7 @@ public struct LinuxCopy {
     }
     self.files = files
     self.changes = Set(changes).sorted { ($0.location, $0.what) < ($1.location, $1.what) }
-    let vendors = VendorAPI.all.values.filter { !modules.isDisjoint(with: $0.modules) }.compactMap(\.modules.first)
-    products = (vendors + modules.filter { hindrances.modules.contains($0) || $0.hasPrefix("Koine") }).sorted()
+    products = KoineProducts.of(modules)
   }
 
   private static func text(of file: AppSources.File, _ edits: [LinuxEdit], imports: [String], end: [String]) -> String {

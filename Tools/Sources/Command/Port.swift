@@ -142,7 +142,7 @@ struct LayerCommand: ParsableCommand {
     let imports =
       isWithoutModule
       ? [
-        "The new files import \(layer.imports.joined(separator: ", ")): add the products to the app's target, and build it."
+        "The app's target needs these products of Koine: \(KoineProducts.of(layer.imports).joined(separator: ", ")). Add them, and build it."
       ] : []
     let report = ([layer.report] + asked + ["", result] + outcome.errors + imports).joined(separator: "\n")
     if inPlace {
