@@ -59,6 +59,7 @@ import WebRTC
     let (own, others) = (Reasons(), Reasons())
     ana.addEventListener(own)
     ben.addEventListener(others)
+    ana.leave(reason: .removeAll)  // not joined: nothing happens
     ana.join()
     ben.join()
     await environment.run()
@@ -83,6 +84,7 @@ import WebRTC
       #expect(data?["seat"] as? Int == 7 && data?["roles"] as? [String] == ["host"])
     }
     #expect(ben.localParticipant.metaData == nil)
+    #expect(ben.participants["ana"]?.mode == .SEND_AND_RECV)
     #expect(ana.preferredProtocol == .TCP_ONLY && ana.signalingBaseUrl == "https://example.com")
     // It stays beside what the meeting sets itself.
     ana.changeMode(.RECV_ONLY)
@@ -92,6 +94,12 @@ import WebRTC
     cleo.join()
     await environment.run()
     #expect(cleo.participants["ana"]?.metaData?["seat"] as? Int == 7)
+    let (dora, _) = environment.meeting("Dora", room: "coffee")
+    dora.join()
+    ana.switchTo(meetingId: "coffee", token: "")
+    await environment.run()
+    #expect(dora.participants["ana"]?.metaData?["seat"] as? Int == 7)
+    #expect(dora.participants["ana"]?.mode == .RECV_ONLY)
   }
 
   @Test func metaDataThatNoRoomTakesIsLeftOut() async {

@@ -182,6 +182,9 @@ import WebRTC
     ben.pauseAllStreams("video")
     await environment.run()
     #expect(told.streams.filter(\.isPaused).map(\.kind) == [.state(value: .video)])
+    let own = try #require(ben.localParticipant.streams.values.first)
+    own.pause()
+    #expect(!own.isPaused, "the local participant's streams are not received")
     #expect(screen.frames > before + 30)
     withExtendedLifetime(ana) {}
   }

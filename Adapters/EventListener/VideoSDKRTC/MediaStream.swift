@@ -11,12 +11,12 @@ public class MediaStream: Equatable, @unchecked Sendable {  // constant but for 
   public let track: RTCMediaStreamTrack
   private let source: Track.ID
   private weak let session: Session?
-  /// The meeting's paused streams.
-  private let paused: Lock<Set<Track.ID>>
+  /// The meeting's paused streams; nil: the local participant's streams are not received.
+  private let paused: Lock<Set<Track.ID>>?
 
   /// - Parameter setAudible: called when the track is sound that is to be heard, or no longer.
   init(
-    _ stream: Track, number: Int, session: Session, paused: Lock<Set<Track.ID>>,
+    _ stream: Track, number: Int, session: Session, paused: Lock<Set<Track.ID>>?,
     setAudible: @escaping @Sendable (Bool) -> Void
   ) {
     id = number == 0 ? stream.id.track : "\(stream.id.track).\(number)"
@@ -35,18 +35,18 @@ public class MediaStream: Equatable, @unchecked Sendable {  // constant but for 
 
   /// Stops receiving this remote stream, until `resume()` or `Meeting.resumeAllStreams`. Other participants are not affected.
   public func pause() {
-    paused.withLock { _ = $0.insert(source) }
+    paused?.withLock { _ = $0.insert(source) }
     session?.pause(source)
   }
 
   /// Receives it again.
   public func resume() {
-    paused.withLock { _ = $0.remove(source) }
+    paused?.withLock { _ = $0.remove(source) }
     session?.resume(source)
   }
 
   /// Whether `pause()` or `Meeting.pauseAllStreams` has paused it. The vendor added it in 2.5.
-  public var isPaused: Bool { paused.withLock { $0.contains(source) } }
+  public var isPaused: Bool { paused?.withLock { $0.contains(source) } ?? false }
 
   public static func == (a: MediaStream, b: MediaStream) -> Bool { a.id == b.id && a.kind == b.kind }
 }

@@ -176,14 +176,9 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
 
   /// - Parameter reason: what the local listeners' `onMeetingLeft(reason:)` is called with.
   public func leave(reason: LeaveReason) {
-    state.withLock { if !$0.isOver, !$0.isLeaving { $0.leaveReason = reason } }
-    leave()
-  }
-
-  public func leave() {
     let session = state.withLock { state -> Session? in
       guard !state.isOver, !state.isLeaving, let session = state.session else { return nil }
-      state.isLeaving = true
+      (state.isLeaving, state.leaveReason) = (true, reason)
       state.untilItsEnd = session.world.keep(self)
       return session
     }
@@ -198,6 +193,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
     session.leave {}
   }
+
+  public func leave() { leave(reason: .manualLeaveCalled) }
 
   /// Finds the faults that keep a meeting from being joined at all; they are told like every other.
   private func usableWorld() -> World? {
@@ -339,6 +336,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       state.machineObservation?.cancel()
       state.machineObservation = nil
       state.microphone = nil
+      state.transcription = .TRANSCRIPTION_STOPPED
       (state.camera, state.screen, state.sharedMicrophone, state.sharedCamera) = (nil, nil, nil, nil)
       defer { state.participants = [:] }
       var listeners = state.listeners

@@ -115,12 +115,14 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   /// What the room says of one stream: enabled streams are those that are there and not muted.
   func update(_ stream: Track, isThere: Bool, in session: Session) {
     if isThere && !stream.isMuted { enable(stream, in: session) } else { disable(stream.id) }
+    // A muted stream stays paused; one that is gone may come again under the same id.
+    if !isThere { meeting?.paused.withLock { _ = $0.remove(stream.id) } }
   }
 
   private func enable(_ stream: Track, in session: Session) {
     let new = state.withLock { state -> MediaStream? in
       guard state.enabled[stream.id] == nil else { return nil }
-      let paused = meeting?.paused ?? Lock([])
+      let paused = isLocal ? nil : meeting?.paused
       let new = MediaStream(stream, number: state.enabledSoFar, session: session, paused: paused) {
         [weak meeting = meeting, weak session, isLocal = isLocal] isHeard in
         if isLocal { meeting?.letThrough(isHeard) } else { session?.setGain(isHeard ? 1 : 0, of: stream.id) }

@@ -62,7 +62,8 @@ extension Meeting {
       var request = state.request
       request.room = room
       if !token.isEmpty { request.credential = token }
-      request.attributes = state.mode == .CONFERENCE ? [:] : [Convention.mode: state.mode.rawValue]
+      // What the meeting has set since then belongs to the old room.
+      request.attributes[Convention.mode] = state.mode == .CONFERENCE ? nil : state.mode.rawValue
       return request
     }
   }
@@ -79,12 +80,14 @@ extension Meeting {
 
   /// From now on the meeting is that of the next session, which has not joined yet.
   private func start(_ next: Session) {
+    paused.withLock { $0 = [] }
     state.withLock { state in
       state.session = next
       state.request = next.request
       state.attributes = next.request.attributes
       state.participants = [:]
       (state.hasJoined, state.hasToAsk, state.isLimited) = (false, false, false)
+      state.transcription = .TRANSCRIPTION_STOPPED
       (state.microphone, state.camera, state.screen) = (nil, nil, nil)
       (state.sharedMicrophone, state.sharedCamera, state.gate) = (nil, nil, nil)
       (state.presenters, state.pinned) = ([], [])

@@ -76,7 +76,7 @@ public final class VideoSDK {
     if let preferredProtocol, preferredProtocol != .UDP_OVER_TCP { NoEffect.preferredProtocol.log() }
     if signalingBaseUrl?.isEmpty == false { NoEffect.signalingBaseUrl.log() }
     var attributes: [String: String] = [:]
-    if let mode, mode != .CONFERENCE, mode != .SEND_AND_RECV { attributes[Convention.mode] = mode.rawValue }
+    if let mode, mode != .CONFERENCE { attributes[Convention.mode] = mode.rawValue }
     attributes[Convention.metaData] = metaData.flatMap(Participant.text)
     if metaData?.isEmpty == false, attributes[Convention.metaData] == nil { NoEffect.metaData.log() }
     let world = Result { () throws(BackendAddressError) in
