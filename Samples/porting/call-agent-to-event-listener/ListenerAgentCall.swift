@@ -96,6 +96,7 @@ extension ListenerAgent {
       if end.code == 0 { end = numbers }
       for video in videos { video.stop() }
       for (_, completion) in waiting { completion(Failure.ended) }
+      for person in others { remove(person) }
       change(to: .ended)
       didEnd?(self)
       for completion in hangUps { completion(nil) }

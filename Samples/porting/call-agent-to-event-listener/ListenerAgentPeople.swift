@@ -66,10 +66,13 @@ extension ListenerAgent.Call {
   }
   func leave(_ one: VideoSDKRTC.Participant) {
     guard let person = others.first(where: { $0.id == one.id }) else { return }
+    remove(person)
+    if isOneToOne, others.isEmpty { hangUp { _ in } }
+  }
+  func remove(_ person: ListenerAgent.Person) {
     others = others.filter { $0 !== person }
     person.state = .ended
     report(.personLeft(person))
-    if isOneToOne, others.isEmpty { hangUp { _ in } }
   }
   func update(_ sent: MediaStream, of one: VideoSDKRTC.Participant, isSent: Bool) {
     let kind = sent.streamKind

@@ -64,10 +64,13 @@ extension MeetingAgent.Call {
   }
   func leave(_ one: MeetingPerson) {
     guard let person = others.first(where: { $0.id == one.id }) else { return }
+    remove(person)
+    if isOneToOne, others.isEmpty { hangUp { _ in } }
+  }
+  func remove(_ person: MeetingAgent.Person) {
     others = others.filter { $0 !== person }
     person.state = .ended
     report(.personLeft(person))
-    if isOneToOne, others.isEmpty { hangUp { _ in } }
   }
   func update(_ sent: MeetingStream, of one: MeetingPerson, isSent: Bool) {
     let kind = sent.kind

@@ -64,10 +64,13 @@ extension StageAgent.Call {
   }
   func leave(_ one: StagePerson) {
     guard let person = others.first(where: { $0.id == one.id }) else { return }
+    remove(person)
+    if isOneToOne, others.isEmpty { hangUp { _ in } }
+  }
+  func remove(_ person: StageAgent.Person) {
     others = others.filter { $0 !== person }
     person.state = .ended
     report(.personLeft(person))
-    if isOneToOne, others.isEmpty { hangUp { _ in } }
   }
   func update(_ sent: StageStream, of one: StagePerson, isSent: Bool) {
     let kind = sent.kind

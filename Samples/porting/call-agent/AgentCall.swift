@@ -63,6 +63,7 @@ final class AgentCall: RoomCall, @unchecked Sendable {
     case .stateChanged(.ended(let reason)):
       if end.code == 0 { end = Self.numbers(of: reason) }
       for video in videos { video.stop() }
+      for one in session?.participants ?? [] { change(to: state, by: .participantLeft(one, .left)) }
       new = .ended
     case .streamAdded(let track, let owner) where owner.isLocal, .streamMuted(let track, let owner) where owner.isLocal:
       if track.kind == .microphone { (hasNewMute, isMuted) = (track.isMuted != isMuted, track.isMuted) }

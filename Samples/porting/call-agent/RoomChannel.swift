@@ -3,7 +3,11 @@ import Foundation
 import Koine
 
 extension AgentCall {
-  var others: [RoomParticipant] { (session?.participants ?? []).map { RoomParticipant(call: self, last: $0) } }
+  /// Empty once the call has ended.
+  var others: [RoomParticipant] {
+    guard let session, !session.state.isEnded else { return [] }
+    return session.participants.map { RoomParticipant(call: self, last: $0) }
+  }
   func channel(setup: CallSetup) -> RoomChannel { RoomChannel(self, setup: setup) }
   func setMuted(_ isMuted: Bool, completion: @escaping RoomDone) {
     setStream(kind: .microphone, isOn: !isMuted)

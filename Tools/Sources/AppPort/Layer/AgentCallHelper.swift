@@ -225,6 +225,7 @@ enum AgentCallHelper {
           if end.code == 0 { end = numbers }
           for video in videos { video.stop() }
           for (_, completion) in waiting { completion(Failure.ended) }
+          for person in others { remove(person) }
           change(to: .ended)
           didEnd?(self)
           for completion in hangUps { completion(nil) }
@@ -313,10 +314,13 @@ enum AgentCallHelper {
       }
       func leave(_ one: ‹Participant›) {
         guard let person = others.first(where: { $0.id == one.id }) else { return }
+        remove(person)
+        if isOneToOne, others.isEmpty { hangUp { _ in } }
+      }
+      func remove(_ person: ‹RoomAgent›.Person) {
         others = others.filter { $0 !== person }
         person.state = .ended
         report(.personLeft(person))
-        if isOneToOne, others.isEmpty { hangUp { _ in } }
       }
       func update(_ sent: ‹Track›, of one: ‹Participant›, isSent: Bool) {
         let kind = sent.‹Track.kind›

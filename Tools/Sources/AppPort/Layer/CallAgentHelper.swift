@@ -320,6 +320,7 @@ enum CallAgentHelper {
         case .stateChanged(.ended(let reason)):
           if end.code == 0 { end = Self.numbers(of: reason) }
           for video in videos { video.stop() }
+          for one in session?.participants ?? [] { change(to: state, by: .participantLeft(one, .left)) }
           new = .ended
         case .streamAdded(let track, let owner) where owner.isLocal, .streamMuted(let track, let owner) where owner.isLocal:
           if track.kind == .microphone { (hasNewMute, isMuted) = (track.isMuted != isMuted, track.isMuted) }
@@ -524,7 +525,11 @@ enum CallAgentHelper {
     import Koine
 
     extension AgentCall {
-      var others: [RoomParticipant] { (session?.participants ?? []).map { RoomParticipant(call: self, last: $0) } }
+      /// Empty once the call has ended.
+      var others: [RoomParticipant] {
+        guard let session, !session.state.isEnded else { return [] }
+        return session.participants.map { RoomParticipant(call: self, last: $0) }
+      }
       func channel(setup: CallSetup) -> RoomChannel { RoomChannel(self, setup: setup) }
       func setMuted(_ isMuted: Bool, completion: @escaping RoomDone) {
         setStream(kind: .microphone, isOn: !isMuted)
