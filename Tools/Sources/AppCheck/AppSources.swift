@@ -4,13 +4,13 @@ import SwiftParser
 import SwiftSyntax
 
 /// An app's Swift sources, parsed.
-public struct AppSources {
+public struct AppSources: Sendable {
   /// A path that gives no sources.
   public struct Failure: Error, Hashable, CustomStringConvertible {
     public let description: String
   }
 
-  struct File {
+  struct File: Sendable {
     /// As it was said, with the folder that was asked for.
     let path: String
     let tree: SourceFileSyntax
@@ -37,6 +37,18 @@ public struct AppSources {
 
   public init(sources: [(path: String, source: String)]) {
     files = sources.map { File(path: $0.path, source: $0.source) }
+  }
+
+  private init(files: [File]) { self.files = files }
+
+  /// Without the files at some paths.
+  public func without(_ paths: Set<String>) -> AppSources {
+    AppSources(files: files.filter { !paths.contains($0.path) })
+  }
+
+  /// With further files.
+  public func with(_ sources: [(path: String, source: String)]) -> AppSources {
+    AppSources(files: files + sources.map { File(path: $0.path, source: $0.source) })
   }
 
   /// The sources of a file or folder, as `paths` finds them.

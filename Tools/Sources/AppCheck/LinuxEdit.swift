@@ -226,18 +226,18 @@ final class LinuxEditor: LinuxVisitor {
 
   // MARK: Cells
 
-  /// By the platform's class: a parameter of the initializer with which a list makes cells.
-  private static let cells = ["UITableViewCell": "reuseIdentifier", "UICollectionViewCell": "frame"]
+  /// By the platform's class: the parameters of the initializer by which a list makes cells.
+  private static let cells = ["UITableViewCell": ["style", "reuseIdentifier"], "UICollectionViewCell": ["frame"]]
 
   /// A list cannot make a cell that has initializers of its own only. UIKit ends a program that tries it; here the compiler asks each cell
   /// for the initializer that lists use.
   private func addInitializerOfCell(_ node: ClassDeclSyntax) {
     let platform = index.foreignParents(of: node.name.text).lazy.compactMap { Self.cells[$0] }.first
     let initializers = node.memberBlock.members.compactMap { $0.decl.as(InitializerDeclSyntax.self) }
-      .filter { !$0.modifiers.contains { $0.name.text == "convenience" } }
-      .map { $0.signature.parameterClause.parameters.map(\.firstName.text) }
-    guard let platform, initializers.contains(where: { $0 != ["coder"] }),
-      !initializers.contains(where: { $0.last == platform || $0 == ["reusedAs"] })
+    let labels = initializers.map { $0.signature.parameterClause.parameters.map(\.firstName.text) }
+    let isDesignated = initializers.map { one in !one.modifiers.contains { $0.name.text == "convenience" } }
+    guard let platform, zip(labels, isDesignated).contains(where: { $1 && $0 != ["coder"] }),
+      !labels.contains(where: { $0 == platform || $0 == ["reusedAs"] })
     else { return }
     let access = node.modifiers.contains { ["open", "public"].contains($0.name.text) } ? "public " : ""
     edits.append(

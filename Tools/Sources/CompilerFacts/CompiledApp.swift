@@ -51,15 +51,16 @@ public struct CompiledApp: Sendable {
     let freshness = Freshness(matched.compactMap { path, unit in unit.map { (path, $0) } })
     var declarations = Declarations()
     self.files = try matched.map { (path, found) throws(FactsFailure) in
-      guard let (unit, map) = found else {
+      guard let (unit, copy) = found else {
         return File(path: path, state: .notBuilt, module: nil, compiledPath: nil, map: .same, occurrences: [])
       }
       let state = freshness.state(of: path, unit)
       guard state == .compiled else {
         return File(
-          path: path, state: state, module: unit.module, compiledPath: unit.file, map: map,
-          occurrences: [])
+          path: path, state: state, module: unit.module, compiledPath: unit.file, map: .same, occurrences: [])
       }
+      let text = copy.flatMap { _ in try? String(contentsOfFile: path, encoding: .utf8) }
+      let map = copy.flatMap { copy in text.map { CopyMap(copy: copy, of: $0) } } ?? .same
       let occurrences = try store.occurrences(in: unit).map { $0.moved(to: path, by: map) }
       declarations.add(occurrences, of: unit.module)
       return File(
@@ -115,14 +116,13 @@ private struct UnitMatches {
     }
   }
 
-  func unit(of path: String) -> (unit: IndexUnit, map: CopyMap)? {
+  /// - Returns: the unit, and the copy's text if it is of a copy.
+  func unit(of path: String) -> (unit: IndexUnit, copy: String?)? {
     let path = Self.resolved(path)
-    if let unit = byFile[path] { return (unit, .same) }
+    if let unit = byFile[path] { return (unit, nil) }
     let found = copies.filter { path == $0.original || path.hasSuffix("/" + $0.original) }
-    guard let copy = found.max(by: { ($0.unit.written ?? .distantPast) < ($1.unit.written ?? .distantPast) }),
-      let text = try? String(contentsOfFile: path, encoding: .utf8)
-    else { return nil }
-    return (copy.unit, CopyMap(copy: copy.text, of: text))
+    return found.max { ($0.unit.written ?? .distantPast) < ($1.unit.written ?? .distantPast) }
+      .map { ($0.unit, $0.text) }
   }
 
   private static func resolved(_ path: String) -> String {
@@ -154,7 +154,7 @@ private struct Freshness {
   /// The size of a file of diagnostics without any, in bytes. One diagnostic takes more than the difference to 268, the size today.
   private static let emptyDiagnostics = 300
 
-  init(_ files: [(path: String, found: (unit: IndexUnit, map: CopyMap))]) {
+  init(_ files: [(path: String, found: (unit: IndexUnit, copy: String?))]) {
     var lastEdit: [String: Date] = [:]
     for (path, found) in files {
       guard let edited = Self.edited(path, found.unit) else { continue }

@@ -36,21 +36,22 @@ public struct CopyMap: Sendable {
   ///   - app: the text of the app's file.
   init(copy: String, of app: String) {
     parts = [(1, Self.generated)]
-    let copied = Self.lines(of: copy)
+    let (copied, own) = (Self.lines(of: copy), Self.lines(of: app))
     lineStarts = copied.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.utf8.count + 1) }
+    // The app's text may have directives of its own, in a string, say: the copy's name the file that the first one names.
+    let first = copied.first { $0.hasPrefix(Self.directive) }
+    let named = first.flatMap { line in line.firstRange(of: "\", line: ").map { line[..<$0.upperBound] } }
     for (index, line) in copied.enumerated() {
-      let line = line.drop { $0 == " " || $0 == "\t" }
-      guard line.hasPrefix("#sourceLocation(") else { continue }
       let next = index + 2
-      if line.hasPrefix("#sourceLocation()") {
+      if line == "#sourceLocation()" {
         parts.append((next, Self.generated))
-      } else if line.hasPrefix(Self.directive), let comma = line.firstRange(of: "\", line: "),
-        let original = Int(line[comma.upperBound...].prefix { $0.isNumber })
+      } else if let named, line.hasPrefix(named), let original = Int(line.dropFirst(named.count).dropLast()),
+        (1...own.count).contains(original)
       {
         parts.append((next, original - next))
       }
     }
-    compare(copied, Self.lines(of: app))
+    compare(copied, own)
   }
 
   /// A line ends with a line feed, which a carriage return may precede.
@@ -99,7 +100,20 @@ public struct CopyMap: Sendable {
     return found
   }
 
+  /// A line longer than any that people write is compared at its ends only: the time grows by the square.
+  private static let longest = 2_000
+
   private static func common(_ copy: [Found], _ app: [Found]) -> [(copy: Found, app: Found)] {
+    let head = zip(copy, app).prefix { $0.text == $1.text }.count
+    let (copy, app, start) = (copy.dropFirst(head), app.dropFirst(head), zip(copy, app).prefix(head))
+    let tail = zip(copy.reversed(), app.reversed()).prefix { $0.text == $1.text }.count
+    let end = zip(copy.suffix(tail), app.suffix(tail))
+    let (left, right) = (Array(copy.dropLast(tail)), Array(app.dropLast(tail)))
+    let inner = max(left.count, right.count) > longest ? [] : commonWithin(left, right)
+    return start.map { ($0, $1) } + inner + end.map { ($0, $1) }
+  }
+
+  private static func commonWithin(_ copy: [Found], _ app: [Found]) -> [(copy: Found, app: Found)] {
     let difference = app.map(\.text).difference(from: copy.map(\.text))
     var (gone, new): (Set<Int>, Set<Int>) = ([], [])
     for change in difference {
@@ -147,6 +161,8 @@ public struct CopyMap: Sendable {
 
   /// The byte of the copy's text at a place in the app's file; nil if the copy has not that word.
   public func compiledOffset(_ place: Place) -> Int? {
-    compiled(place).map { lineStarts[$0.line - 1] + $0.column - 1 }
+    compiled(place).flatMap { place in
+      lineStarts.indices.contains(place.line - 1) ? lineStarts[place.line - 1] + place.column - 1 : nil
+    }
   }
 }

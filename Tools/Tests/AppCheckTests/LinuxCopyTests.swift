@@ -58,8 +58,18 @@ import Testing
         required init?(coder: NSCoder) { nil }
       }
       class Plain: UITableViewCell {}
+      class Reused: UITableViewCell {
+        init(model: Int, reuseIdentifier: String?) { super.init(style: .default, reuseIdentifier: reuseIdentifier) }
+        required init?(coder: NSCoder) { nil }
+      }
+      class Titled: UITableViewCell {
+        init(title: String) { super.init(style: .default, reuseIdentifier: nil) }
+        override convenience init(style: CellStyle, reuseIdentifier: String?) { self.init(title: "") }
+        required init?(coder: NSCoder) { nil }
+      }
       """)
-    #expect(text.components(separatedBy: "init(reusedAs").count == 2)
+    #expect(text.components(separatedBy: "init(reusedAs").count == 3)
+    #expect(text.contains("fatalError(\"Reused has no"))
     #expect(
       text.contains(
         """

@@ -1015,7 +1015,50 @@ import Testing
         "    meeting = RoomCall(room: \"a\", credential: credential, name: \"Ana\")\n    meeting?.join(side: .front)\n")
     )
     #expect(!layer.source.contains("#warning"), "\(layer.source)")
-    #expect(layer.report.contains("the front camera is sent, in the new layer's own size"))
+    #expect(layer.report.contains("is sent, in the new layer's own size"))
+  }
+
+  @Test func guardOfTheAppsOwnLogicStays() throws {
+    let (app, facts) = try compiled(
+      """
+      struct Camera { var stream: CustomRTCMediaStream? { nil } }
+      final class Model {
+        private var meeting: Meeting?
+        var camera: Camera?
+        func join() {
+          guard let camera = camera else { print("no camera"); return }
+          meeting = VideoSDK.initMeeting(meetingId: "a", customCameraVideoStream: camera.stream)
+        }
+      }
+
+      """)
+    let layer = try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    #expect(layer.source.contains("    guard let camera = camera else { print(\"no camera\"); return }\n"))
+  }
+
+  @Test(
+    arguments: [
+      "guard let track = try? VideoSDK.createCameraVideoTrack() else { return }; later { [track] in use(track) }",
+      "guard let track = makeTrack() else { return }; use(track)", "use(makeTrack())",
+    ]) func trackThatMoreDependsOnIsWrittenByHand(_ statements: String) throws
+  {
+    let call = "VideoSDK.initMeeting(meetingId: \"a\", customCameraVideoStream: "
+    let (app, facts) = try compiled(
+      """
+      final class Model {
+        private var meeting: Meeting?
+        func join() {
+          \(statements.replacing("; ", with: "\n    ").replacing("use(", with: "self.meeting = " + call))
+        }
+        func makeTrack() -> CustomRTCMediaStream? { nil }
+        func later(_ action: @escaping () -> Void) {}
+      }
+
+      """)
+    let layer = try CallLayer(of: "Model", in: app, to: .koine) { _ throws(FactsFailure) in facts }
+    #expect(layer.source.contains("#warning(\"PORT 3: "), "\(layer.source)")
+    let code = layer.source.split(separator: "\n").filter { !$0.contains("//") && !$0.contains("#warning") }
+    #expect(!code.contains { $0.contains("track") || $0.contains("RoomCall(") }, "\(layer.source)")
   }
 
   @Test func trackWithAnotherUseIsWrittenByHand() throws {

@@ -132,15 +132,24 @@ import Testing
     #expect(file.map.compiledOffset(CopyMap.Place(line: 2, column: 9)) == 77)
   }
 
-  @Test func wordsOfAChangedLineStandForEachOther() throws {
-    try "struct One { init(_ name: String) {} }\nlet é = two(#selector(one), three: 3) + four()\n".write(
+  @Test func directivesInTheAppsOwnTextAreNoPlaces() throws {
+    let text =
+      "let text = \"\"\"\n#sourceLocation(file: \"a\", line: 0)\n#sourceLocation(file: \"App.swift\", line: 99)\n\"\"\"\n"
+    try (text + "@objc func one() {}\n").write(
       toFile: compilation.path("App.swift"), atomically: true, encoding: .utf8)
     try compilation.compile(
-      "App",
-      [
-        "App.linux.swift": "#sourceLocation(file: \"App.swift\", line: 1)\nstruct One { init(_ name: String) {} }\n"
-          + "let é = two(One(\"one\"), three: 3) + four()\n"
-      ])
+      "App", ["App.linux.swift": "#sourceLocation(file: \"App.swift\", line: 1)\n" + text + "func one() {}\n"])
+    let one = try #require(try app("App.swift").files[0].occurrences.first { $0.symbol.name == "one()" })
+    #expect(one.location.line == 5 && one.location.column == 12)
+  }
+
+  @Test func wordsOfAChangedLineStandForEachOther() throws {
+    let first =
+      "struct One { init(_ name: String) {} }; func two(_ one: One, three: Int) -> Int { 2 }; func four() -> Int { 4 }\n"
+    try (first + "let é = two(#selector(one), three: 3) + four()\n").write(
+      toFile: compilation.path("App.swift"), atomically: true, encoding: .utf8)
+    let copy = first + "let é = two(One(\"one\"), three: 3) + four()\n"
+    try compilation.compile("App", ["App.linux.swift": "#sourceLocation(file: \"App.swift\", line: 1)\n" + copy])
     let map = try app("App.swift").files[0].map
     let place = { (column: Int) in CopyMap.Place(line: 2, column: column) }
     let copied = { (column: Int) in CopyMap.Place(line: 3, column: column) }

@@ -119,7 +119,8 @@ struct CallRenderer {
     for (index, argument) in arguments.enumerated() where !used.contains(index) {
       // An argument that is nil says nothing.
       if argument.expression.is(NilLiteralExprSyntax.self) { used.insert(index) }
-      guard let label = argument.label?.text, dropped.contains(label) else { continue }
+      guard let label = argument.label?.text, dropped.contains(label), !renderer.callsApp(in: argument.expression)
+      else { continue }
       renderer.drop(argument.expression)
       used.insert(index)
     }

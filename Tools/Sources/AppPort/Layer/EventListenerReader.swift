@@ -19,7 +19,7 @@ enum EventListenerReader: StyleReader {
   static func reading(of symbol: String) -> Reading? {
     switch symbol {
     case let track where track.hasPrefix("VideoSDK.createCameraVideoTrack("):
-      .lost(symbol: track, instead: "the front camera is sent, in the new layer's own size")
+      .lost(symbol: track, instead: "the camera on the side that `join` names is sent, in the new layer's own size")
     case "VideoSDK.createAudioTrack(noiseConfig:)":
       .lost(symbol: symbol, instead: "the microphone is sent with the new layer's own processing")
     case "Meeting.addEventListener(_:)": .registration(of: .ofCall, isOn: true)

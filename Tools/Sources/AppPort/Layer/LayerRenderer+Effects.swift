@@ -69,6 +69,20 @@ extension LayerRenderer {
     item.item.is(ReturnStmtSyntax.self) || item.item.is(BreakStmtSyntax.self) || item.item.is(ContinueStmtSyntax.self)
   }
 
+  /// Whether there is a call in a node of a function that the vendor does not declare: it may do more than its result says.
+  func callsApp(in node: some SyntaxProtocol) -> Bool {
+    var waiting = [Syntax(node)]
+    while let next = waiting.popLast() {
+      if let call = next.as(FunctionCallExprSyntax.self) {
+        let member = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName
+        let name = member ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName
+        if name.flatMap(reading) == nil { return true }
+      }
+      waiting += next.children(viewMode: .sourceAccurate)
+    }
+    return false
+  }
+
   /// Whether there is a call in a node that the target has to make.
   func hasEffect(in node: some SyntaxProtocol) -> Bool {
     var waiting = [Syntax(node)]

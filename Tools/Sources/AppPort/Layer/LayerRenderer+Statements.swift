@@ -45,7 +45,7 @@ extension LayerRenderer {
           continue
         }
         // The statements behind a `guard` say whether its constant is needed.
-        if item.item.is(GuardStmtSyntax.self), let name = Self.constant(of: item) {
+        if item.item.is(GuardStmtSyntax.self), let name = constant(of: item) {
           for later in items.drop(while: { $0.id != item.id }).dropFirst() where Self.names(name, in: later) {
             _ = try? children(Syntax(later))
           }
@@ -165,28 +165,45 @@ extension LayerRenderer {
 
   /// Whether a statement makes a constant that is used only in expressions without counterpart: `let track = …`, or `guard let track = …`.
   private func isOnlyForDropped(_ item: CodeBlockItemSyntax, in owner: Syntax) -> Bool {
-    guard !dropped.isEmpty, let name = Self.constant(of: item) else { return false }
+    guard !dropped.isEmpty, let name = constant(of: item) else { return false }
     let uses = Self.uses(of: name, in: owner)
     return !uses.isEmpty && uses.allSatisfy { isDropped(Syntax($0)) }
+  }
+
+  /// Whether an expression is a call of the vendor's that has no counterpart: `try? VideoSDK.createCameraVideoTrack()`.
+  private func isLost(_ expression: ExprSyntax) -> Bool {
+    if let attempt = expression.as(TryExprSyntax.self) { return isLost(attempt.expression) }
+    guard let call = expression.as(FunctionCallExprSyntax.self),
+      let name = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName,
+      case .lost? = reading(at: name)
+    else { return false }
+    return !call.arguments.contains { hasEffect(in: $0) }
   }
 
   private static func names(_ name: String, in node: some SyntaxProtocol) -> Bool { !uses(of: name, in: node).isEmpty }
 
   private static func uses(of name: String, in node: some SyntaxProtocol) -> [TokenSyntax] {
-    node.tokens(viewMode: .sourceAccurate).filter {
-      $0.text == name && $0.parent?.is(DeclReferenceExprSyntax.self) == true
+    node.tokens(viewMode: .sourceAccurate).filter { token in
+      guard token.text == name, let parent = token.parent else { return false }
+      // `[track]` of a closure, and `if let track`, name it, too.
+      let binding = parent.parent?.as(OptionalBindingConditionSyntax.self)
+      return parent.is(DeclReferenceExprSyntax.self) || parent.is(ClosureCaptureSyntax.self)
+        || binding.map { $0.initializer == nil } == true
     }
   }
 
-  /// The name of the one constant or variable that a statement makes.
-  private static func constant(of item: CodeBlockItemSyntax) -> String? {
+  /// The name of the one constant or variable that a statement makes. A `guard` is the app's own logic, unless it asks for what the target
+  /// does not have.
+  private func constant(of item: CodeBlockItemSyntax) -> String? {
     let pattern: PatternSyntax?
     if let variable = item.item.as(VariableDeclSyntax.self) {
       pattern = variable.bindings.count == 1 ? variable.bindings.first?.pattern : nil
     } else {
       let conditions = item.item.as(GuardStmtSyntax.self)?.conditions
       let binding = conditions?.count == 1 ? conditions?.first?.condition : nil
-      pattern = binding?.as(OptionalBindingConditionSyntax.self).flatMap { $0.initializer == nil ? nil : $0.pattern }
+      pattern = binding?.as(OptionalBindingConditionSyntax.self).flatMap { binding in
+        binding.initializer.map { isLost($0.value) } == true ? binding.pattern : nil
+      }
     }
     return pattern?.as(IdentifierPatternSyntax.self)?.identifier.text
   }
