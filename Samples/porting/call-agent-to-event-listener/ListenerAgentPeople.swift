@@ -85,6 +85,8 @@ extension ListenerAgent.Call {
   }
   private func updateLocal(_ kind: ListenerKind, isSent: Bool) {
     if kind == .microphone {
+      // What is withdrawn with the call was not muted.
+      guard state != .leaving else { return }
       let isNew = isMuted == isSent
       isMuted = !isSent
       if isNew { report(.microphoneMuted) }

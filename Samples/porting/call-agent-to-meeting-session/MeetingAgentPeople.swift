@@ -83,6 +83,8 @@ extension MeetingAgent.Call {
   }
   private func updateLocal(_ kind: MeetingStream.Kind, isSent: Bool) {
     if kind == .microphone {
+      // What is withdrawn with the call was not muted.
+      guard state != .leaving else { return }
       let isNew = isMuted == isSent
       isMuted = !isSent
       if isNew { report(.microphoneMuted) }

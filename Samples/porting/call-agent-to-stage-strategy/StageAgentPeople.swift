@@ -83,6 +83,8 @@ extension StageAgent.Call {
   }
   private func updateLocal(_ kind: StageStream.Kind, isSent: Bool) {
     if kind == .microphone {
+      // What is withdrawn with the call was not muted.
+      guard state != .leaving else { return }
       let isNew = isMuted == isSent
       isMuted = !isSent
       if isNew { report(.microphoneMuted) }

@@ -333,6 +333,8 @@ enum AgentCallHelper {
       }
       private func updateLocal(_ kind: ‹Track.Kind›, isSent: Bool) {
         if kind == .microphone {
+          // What is withdrawn with the call was not muted.
+          guard state != .leaving else { return }
           let isNew = isMuted == isSent
           isMuted = !isSent
           if isNew { report(.microphoneMuted) }
