@@ -61,12 +61,12 @@ public struct noiseConfig: Sendable {
 /// The name of later releases.
 public typealias NoiseConfig = noiseConfig
 
-/// How much a camera track may send: picture quality against bandwidth. The vendor added it in 2.2.9.
+/// How much a camera track may send: picture quality against bandwidth. The vendor has it from 2.3 on.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/custom-tracks)
 public enum BitrateMode: String, Sendable { case HIGH_QUALITY, BALANCED, BANDWIDTH_OPTIMIZED }
 
-/// The most sizes in which a camera track is sent at once, if it is sent in several. The vendor added it in 2.3.0.
+/// The most sizes in which a camera track is sent at once, if it is sent in several. The vendor has it from 2.3 on.
 ///
 /// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/custom-tracks)
 public enum EncodingLayer: Int, Sendable { case MAX_LAYER_2 = 2, MAX_LAYER_3 }
