@@ -98,8 +98,13 @@ import WebRTC
   }
 
   @Test func qualityLimitationAndMediaStatusAreReported() async throws {
-    final class ListenerRecorder: MeetingEventListener, Sendable {
+    final class ListenerRecorder: MeetingEventListener, ParticipantEventListener, Sendable {
       let heard = Lock<[String]>([])
+      let heardOfAna = Lock<[String]>([])
+      func onParticipantJoined(_ participant: VideoSDKRTC.Participant) { participant.addEventListener(self) }
+      func onMediaStatusChanged(peerId: String, kind: MediaType, newStatus: Bool) {
+        heardOfAna.withLock { $0.append("\(peerId) \(kind == .state(value: .audio)) \(newStatus)") }
+      }
       func onQualityLimitation(type: QualityLimitationType, state: QualityLimitationState, timestamp: String) {
         heard.withLock { $0.append("\(type) \(state)\(Int(timestamp) ?? 0 > 0 ? "" : "?")") }
       }
@@ -121,6 +126,7 @@ import WebRTC
     ana.muteMic()
     await environment.run()
     #expect(ear.heard.withLock { $0 } == ["ben audio true", "ana audio true", "ana audio false"])
+    #expect(ear.heardOfAna.withLock { $0 } == ["ana true true", "ana true false"])
     #expect(ben.participants["ana"]?.isAgent == false)
     ear.heard.withLock { $0 = [] }
     let backend = try #require(environment.world.backend as? EmbeddedBackend)

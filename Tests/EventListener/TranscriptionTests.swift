@@ -27,6 +27,7 @@ import VideoSDKRTC
     ana.meeting.startTranscription(config: config)
     await environment.run()
     #expect(ben.texts.states == [.TRANSCRIPTION_STARTING, .TRANSCRIPTION_STARTED])
+    #expect(ben.meeting.transcriptionState == .TRANSCRIPTION_STARTED)
     prompter.say("hel", as: "ben", isFinal: false)
     prompter.say("hello", as: "ben", isFinal: true)
     await environment.run(.milliseconds(300))

@@ -44,20 +44,21 @@ extension Meeting {
   ///   - webhookUrl: without effect; no webhook is called.
   ///   - awsDirPath: a folder of this machine; nil: the folder in `KOINE_RECORDINGS`, else the temporary folder. A server
   ///     ignores it and records into a folder of its own.
-  ///   - transcription: without effect: no text is written after the recording.
+  public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
+    if !webhookUrl.isEmpty { NoEffect.webhook.log() }
+    let name = "\(RecordingService.fileName(for: id))-\(Self.milliseconds).webm"
+    start(
+      .recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4, config?.look)
+  }
+
+  /// The same, as in releases from 2.1.2 on.
+  /// - Parameter transcription: without effect: no text is written after the recording.
   public func startRecording(
     webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil,
     transcription: PostTranscriptionConfig?
   ) {
     if transcription?.enabled == true { NoEffect.postTranscription.log() }
     startRecording(webhookUrl: webhookUrl, awsDirPath: awsDirPath, config: config)
-  }
-
-  public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
-    if !webhookUrl.isEmpty { NoEffect.webhook.log() }
-    let name = "\(RecordingService.fileName(for: id))-\(Self.milliseconds).webm"
-    start(
-      .recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4, config?.look)
   }
 
   public func stopRecording() { stop(.recording) }
@@ -74,16 +75,17 @@ extension Meeting {
   public func stopLivestream() { stop(.livestream) }
 
   /// Writes a playlist and its pieces into a folder of this machine, as recordings.
-  /// - Parameter transcription: without effect: no text is written after the recording.
-  public func startHLS(config: HLSConfig? = nil, transcription: PostTranscriptionConfig?) {
-    if transcription?.enabled == true { NoEffect.postTranscription.log() }
-    startHLS(config: config)
-  }
-
   public func startHLS(config: HLSConfig? = nil) {
     let folder = Self.folder(nil).appendingPathComponent(
       "\(RecordingService.fileName(for: id))-\(Self.milliseconds)-hls")
     start(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25, config?.look)
+  }
+
+  /// The same, as in releases from 2.1.2 on.
+  /// - Parameter transcription: without effect: no text is written after the recording.
+  public func startHLS(config: HLSConfig? = nil, transcription: PostTranscriptionConfig?) {
+    if transcription?.enabled == true { NoEffect.postTranscription.log() }
+    startHLS(config: config)
   }
 
   public func stopHLS() { stop(.playlist) }

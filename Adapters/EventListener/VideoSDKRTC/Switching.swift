@@ -62,7 +62,7 @@ extension Meeting {
       var request = state.request
       request.room = room
       if !token.isEmpty { request.credential = token }
-      // What the meeting has set since then belongs to the old room.
+      // The app's own attributes stay. Those that the meeting sets, such as a recording's, belong to the old room.
       request.attributes[Convention.mode] = state.mode == .CONFERENCE ? nil : state.mode.rawValue
       return request
     }
