@@ -71,36 +71,30 @@ extension LayerRenderer {
 
   /// Whether there is a call in a node of a function that the vendor does not declare: it may do more than its result says.
   func callsApp(in node: some SyntaxProtocol) -> Bool {
-    var waiting = [Syntax(node)]
-    while let next = waiting.popLast() {
-      if let call = next.as(FunctionCallExprSyntax.self) {
-        let member = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName
-        let name = member ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName
-        if name.flatMap(reading) == nil { return true }
-      }
-      waiting += next.children(viewMode: .sourceAccurate)
-    }
-    return false
+    Self.calls(in: node).contains { Self.name(of: $0).flatMap(reading) == nil }
   }
 
   /// Whether there is a call in a node that the target has to make.
-  func hasEffect(in node: some SyntaxProtocol) -> Bool {
-    var waiting = [Syntax(node)]
-    while let next = waiting.popLast() {
-      if let call = next.as(FunctionCallExprSyntax.self), hasEffect(call) { return true }
-      waiting += next.children(viewMode: .sourceAccurate)
-    }
-    return false
-  }
+  func hasEffect(in node: some SyntaxProtocol) -> Bool { Self.calls(in: node).contains(where: hasEffect) }
 
   private func hasEffect(_ call: FunctionCallExprSyntax) -> Bool {
-    guard
-      let token = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName
-        ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName
-    else { return false }
-    switch reading(at: token) {
-    case .intent, .registration, .structure, .unknown: return true
-    default: return false
+    switch Self.name(of: call).flatMap(reading) {
+    case .intent, .registration, .structure, .unknown: true
+    default: false
     }
+  }
+
+  private static func calls(in node: some SyntaxProtocol) -> [FunctionCallExprSyntax] {
+    var (found, waiting): ([FunctionCallExprSyntax], [Syntax]) = ([], [Syntax(node)])
+    while let next = waiting.popLast() {
+      if let call = next.as(FunctionCallExprSyntax.self) { found.append(call) }
+      waiting += next.children(viewMode: .sourceAccurate)
+    }
+    return found
+  }
+
+  private static func name(of call: FunctionCallExprSyntax) -> TokenSyntax? {
+    call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName
+      ?? call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName
   }
 }
