@@ -127,28 +127,26 @@ package struct Placement: Sendable {
     region: String, excluding excluded: Set<NodeID> = [], mustHaveCapacity: Bool = false, at now: Tick
   ) -> NodeID? {
     recent.removeAll { now - $0.at >= limits.rampUp }
-    var all = nodes.values.map(\.record)
-      .filter { $0.takesRooms && !excluded.contains($0.id) && isSeen($0.id, at: now) }.sorted { $0.id < $1.id }
-    if mustHaveCapacity { all = all.filter { hasCapacity($0, at: now) } }
-    var near = all.filter { $0.region == region && hasCapacity($0, at: now) }
-    guard !near.isEmpty else { return all.min { load(of: $0) < load(of: $1) }?.id }
+    var all = expectedNodes(at: now).filter { !excluded.contains($0.id) }.sorted { $0.id < $1.id }
+    if mustHaveCapacity { all = all.filter(\.hasCapacity) }
+    var near = all.filter { $0.region == region && $0.hasCapacity }
+    guard !near.isEmpty else { return all.min { $0.load.value < $1.load.value }?.id }
     let first = near.remove(at: Int.random(in: near.indices, using: &random))
     guard let second = near.randomElement(using: &random) else { return first.id }
-    return load(of: second) < load(of: first) ? second.id : first.id
+    return second.load.value < first.load.value ? second.id : first.id
   }
 
   /// A room was placed on the node: a part of its load is still to come.
   package mutating func placed(on id: NodeID, at now: Tick) { recent.append((id, now)) }
 
-  /// Whether one more room fits. Rooms that were placed a short time ago may not be in the node's own count yet.
-  private func hasCapacity(_ record: NodeRecord, at now: Tick) -> Bool {
-    var expected = record
-    expected.load.value = load(of: record)
-    expected.load.rooms += recent.count { $0.node == record.id && now - $0.at < limits.roomCounted }
-    return expected.hasCapacity
-  }
-
-  private func load(of record: NodeRecord) -> Double {
-    record.load.value + limits.expectedLoad * Double(recent.count { $0.node == record.id })
+  /// The living nodes that take rooms, each with the load that it will have with the rooms placed a short time ago, which may not be in
+  /// the node's own count yet.
+  private func expectedNodes(at now: Tick) -> [NodeRecord] {
+    var expected = nodes.filter { $0.value.record.takesRooms && isSeen($0.key, at: now) }.mapValues(\.record)
+    for (id, placedAt) in recent {
+      expected[id]?.load.value += limits.expectedLoad
+      if now - placedAt < limits.roomCounted { expected[id]?.load.rooms += 1 }
+    }
+    return Array(expected.values)
   }
 }

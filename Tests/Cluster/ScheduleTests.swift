@@ -5,7 +5,7 @@ import Testing
 
 /// Schedules of faults in virtual time. `Scripts/check-cluster` runs more of them.
 @Suite struct ScheduleTests {
-  private static let seeds = environmentNumber("KOINE_CLUSTER_SEEDS") ?? 100
+  private static let seeds = environmentNumber("KOINE_CLUSTER_SEEDS") ?? 40
   private static let first = environmentNumber("KOINE_CLUSTER_FIRST") ?? 1
 
   private static func environmentNumber(_ name: String) -> UInt64? { environment(name).flatMap { UInt64($0) } }
