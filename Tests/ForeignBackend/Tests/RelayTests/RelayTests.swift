@@ -44,24 +44,27 @@ import Testing
       || ProcessInfo.processInfo.environment["KOINE_ALL_PAIRS"] != nil
   }
 
-  private func play(_ scenarios: [Scenario], on environment: EnvironmentFactory) async -> Report {
+  /// - Parameter withItself: whether each style meets itself, too.
+  private func play(_ scenarios: [Scenario], withItself: Bool, on environment: EnvironmentFactory) async -> Report {
     let suite = Suite(scenarios: scenarios.filter(Self.isPlayed), styles: Self.styles, environments: [environment])
-    let report = await suite.run(suite.cases.filter { Self.isPlayed($0.first, $0.second) })
+    let report = await suite.run(
+      suite.cases.filter { Self.isPlayed($0.first, $0.second) && (withItself || $0.first != $0.second) })
     print("over \(environment.name): \(report.summary)")
     return report
   }
 
   @Test func stylesMeetOverAForeignServiceInVirtualTime() async {
-    let report = await play(Scenario.all, on: Self.virtual)
+    let report = await play(Scenario.all, withItself: true, on: Self.virtual)
     #expect(report.failures.isEmpty, "\(report.failureText())")
     #expect(report.passes > 400)
   }
 
+  /// In real time, which is long: a style with itself only in virtual time.
   @Test func stylesMeetOverAForeignServiceOverSockets() async {
     let ids: Set = ["join.second", "leave.seen", "message.both-ways", "mute.seen", "picture.goes-on", "share.seen"]
-    let report = await play(Scenario.all.filter { ids.contains($0.id) }, on: Self.sockets)
+    let report = await play(Scenario.all.filter { ids.contains($0.id) }, withItself: false, on: Self.sockets)
     #expect(report.failures.isEmpty, "\(report.failureText())")
-    #expect(report.passes >= 40)
+    #expect(report.passes >= 20)
   }
 
   @Test func anAddressOfARegisteredSchemeLeadsToTheBackend() throws {
