@@ -278,8 +278,6 @@ import Testing
     #expect(!call.source.contains("‹"))
   }
 
-  private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }
-
   @Test func completionHandlersAndOptionsHaveTheHelpersForm() throws {
     let layer = try layer(
       """
@@ -555,7 +553,7 @@ import Testing
       """)
     #expect(layer.source.contains("// case .inCall(.localHold): \"on hold\""))
     #expect(layer.source.contains("case .inCall(.ended): \"over\""))
-    #expect(count("dropped", in: layer) == 1)
+    #expect(layer.count("dropped") == 1)
   }
 
   @Test func featuresAndOptionsThatAreNotKnownStayUnderAWarning() throws {
@@ -570,7 +568,7 @@ import Testing
     #expect(layer.source.contains("PORT 3: not known to the common layer: the feature Features.recording"))
     #expect(layer.source.contains("print(\"follows\");"))
     #expect(layer.source.contains("// options.incomingAudioOptions = nil"))
-    #expect(count("warned", in: layer).map { $0 > 0 } == true)
+    #expect(layer.count("warned").map { $0 > 0 } == true)
   }
 
   private static let joinWithParts = """
@@ -672,7 +670,7 @@ import Testing
       """)
     #expect(layer.source.contains("#warning(\"PORT 3: not known to the common layer: CallState.localHold"))
     #expect(layer.source.contains("    // agent?.join(with: RoomCallLocator(roomId: room)"))
-    #expect(count("dropped", in: layer) == 0)
+    #expect(layer.count("dropped") == 0)
   }
 
   @Test func functionsWithAwaitHaveTheHelpersFormAndOptionsTakeVideos() throws {

@@ -139,8 +139,6 @@ import Testing
     #expect(failure?.description == "the app is in the style meeting-session already")
   }
 
-  private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }
-
   @Test func answersOfTheServerBecomeOneRequest() throws {
     let layer = try layer(
       """

@@ -87,8 +87,6 @@ import Testing
     return all
   }
 
-  private func count(_ share: String, in layer: CallLayer) -> Int? { layer.counts.first { $0.share == share }?.count }
-
   @Test func planHasLeaksPortedRowsQuestionsAndWhatHasNoWord() throws {
     let plan = try layer().plan
     #expect(plan.leaks.map(\.symbol) == ["Participant (event listener)"])
@@ -170,11 +168,11 @@ import Testing
     #expect(
       warned.source.contains(
         "  #warning(\"PORT 3: the common layer does not report it; MeetingEventListener.onMicRequested("))
-    #expect(count("warned", in: warned) == count("warned", in: first).map { $0 + 2 })
+    #expect(warned.count("warned") == first.count("warned").map { $0 + 2 })
     let written = try layer(answers: answers(["lost:ask-unmute": "write: ask(name: id)\nprint(id)"], of: first.plan))
     #expect(written.source.contains("    ask(name: id)\n    print(id)\n    // koine port: the common layer has no "))
     #expect(written.source.contains("  // koine port: the common layer does not report it; "))
-    #expect(count("asked", in: written) == count("asked", in: first).map { $0 + 2 })
+    #expect(written.count("asked") == first.count("asked").map { $0 + 2 })
   }
 
   @Test func warningOfAnUnknownSymbolIsLeftOutIfTheTeamSaysSo() throws {
@@ -185,7 +183,7 @@ import Testing
     #expect(!dropped.source.contains("#warning"))
     #expect(dropped.source.contains("    // koine port: left out, as answered: Meeting.startHLS()\n"))
     #expect(dropped.warnings == [])
-    #expect(count("warned", in: dropped) == 0)
+    #expect(dropped.count("warned") == 0)
   }
 
   @Test func ofTwoCasesWithOneMeaningTheAnsweredOneStays() throws {
