@@ -133,9 +133,7 @@ import Testing
     """
 
   init() throws {
-    compilation = try Compilation()
-    try #require(
-      try compilation.compile("AzureCommunicationCalling", ["AzureCommunicationCalling.swift": Self.vendor]))
+    compilation = try Compilation(importing: "AzureCommunicationCalling", Self.vendor)
   }
 
   private func layer(_ model: String, to target: Style = .koine) throws -> CallLayer {

@@ -48,8 +48,7 @@ import Testing
     """
 
   init() throws {
-    compilation = try Compilation()
-    try #require(try compilation.compile("VideoSDKRTC", ["VideoSDKRTC.swift": Self.vendor]))
+    compilation = try Compilation(importing: "VideoSDKRTC", Self.vendor)
     try #require(try compilation.compile("UIKit", ["UIKit.swift": Self.platform]))
     for name in ["KoineOS", "Koine", "KoineBackends", "KoineTokens", "Combine", "AVFoundation"] {
       try #require(try compilation.compile(name, ["\(name).swift": ""]))

@@ -116,8 +116,7 @@ import Testing
     """
 
   init() throws {
-    compilation = try Compilation()
-    try #require(try compilation.compile("AmazonChimeSDK", ["AmazonChimeSDK.swift": Self.vendor]))
+    compilation = try Compilation(importing: "AmazonChimeSDK", Self.vendor)
   }
 
   private func layer(_ model: String, to target: Style = .koine, isInPlace: Bool = false) throws -> CallLayer {

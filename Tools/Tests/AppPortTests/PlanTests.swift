@@ -29,8 +29,7 @@ import Testing
     """
 
   init() throws {
-    compilation = try Compilation()
-    try #require(try compilation.compile("VideoSDKRTC", ["VideoSDKRTC.swift": Self.vendor]))
+    compilation = try Compilation(importing: "VideoSDKRTC", Self.vendor)
   }
 
   private static let model = """

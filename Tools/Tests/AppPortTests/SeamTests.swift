@@ -14,8 +14,7 @@ import Testing
     """
 
   init() throws {
-    compilation = try Compilation()
-    try #require(try compilation.compile("VideoSDKRTC", ["VideoSDKRTC.swift": Self.vendor]))
+    compilation = try Compilation(importing: "VideoSDKRTC", Self.vendor)
   }
 
   private func app(_ model: String, _ view: String) throws -> (app: CompiledApp, command: CompileCommand) {

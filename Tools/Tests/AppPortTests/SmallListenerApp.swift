@@ -65,8 +65,7 @@ struct SmallListenerApp {
     """
 
   init() throws {
-    compilation = try Compilation()
-    try #require(try compilation.compile("VideoSDKRTC", ["VideoSDKRTC.swift": Self.vendor]))
+    compilation = try Compilation(importing: "VideoSDKRTC", Self.vendor)
   }
 
   func compiled(_ model: String, _ view: String = "") throws -> (app: CompiledApp, facts: TreeDump) {

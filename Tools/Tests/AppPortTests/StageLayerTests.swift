@@ -86,8 +86,7 @@ import Testing
     """
 
   init() throws {
-    compilation = try Compilation()
-    try #require(try compilation.compile("AmazonIVSBroadcast", ["AmazonIVSBroadcast.swift": Self.vendor]))
+    compilation = try Compilation(importing: "AmazonIVSBroadcast", Self.vendor)
   }
 
   private func layer(_ model: String, to target: Style = .koine) throws -> CallLayer {

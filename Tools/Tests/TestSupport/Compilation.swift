@@ -1,5 +1,6 @@
 public import CompilerFacts
 import Foundation
+import Synchronization
 
 /// Sources of a test, compiled by the toolchain's compiler in a folder that is removed with the value.
 public final class Compilation: Sendable {
@@ -15,6 +16,27 @@ public final class Compilation: Sendable {
     toolchain = try Toolchain.current()
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
   }
+
+  /// Begins with a module that many tests import: it is compiled once in this process, and copied for each of them.
+  /// - Parameter source: its only file.
+  public convenience init(importing module: String, _ source: String) throws {
+    try self.init()
+    let compiled = try Self.modules.withLock { modules in
+      if let known = modules[source] { return known }
+      let new = try Compilation()
+      guard try new.compile(module, [module + ".swift": source]) else { throw Refused(module: module) }
+      modules[source] = new
+      return new
+    }
+    for item in try FileManager.default.contentsOfDirectory(atPath: compiled.folder) {
+      try FileManager.default.copyItem(atPath: compiled.path(item), toPath: path(item))
+    }
+  }
+
+  private struct Refused: Error { let module: String }
+
+  /// By their sources.
+  private static let modules = Mutex<[String: Compilation]>([:])
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
