@@ -99,14 +99,17 @@ class ScopeReader: LinuxVisitor {
   override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind {
     scopes.append([:])
     let given = parameters(of: node)
-    for (number, type) in given.enumerated() { declare("$\(number)", type) }
+    // Also where nothing is known of them: they are not those of a closure around this one.
+    for number in 0..<max(given.count, 4) { declare("$\(number)", number < given.count ? given[number] : .unknown) }
     if given.count == 1, case .pair(let key, let value) = given[0] {
       declare("$1", value)
       if !node.statements.trimmedDescription.contains("$0.value") { declare("$0", .pair(key, value)) }
     }
     switch node.signature?.parameterClause {
     case .simpleInput(let names)?:
-      for (number, name) in names.enumerated() where number < given.count { declare(name.name.text, given[number]) }
+      for (number, name) in names.enumerated() {
+        declare(name.name.text, number < given.count ? given[number] : .unknown)
+      }
     case .parameterClause(let clause)?:
       for (number, parameter) in clause.parameters.enumerated() {
         let type = parameter.type.map { ValueType($0.trimmedDescription) }

@@ -67,6 +67,24 @@ extension AppCheck {
     }
   }
 
+  @Test func parametersOfAnInnerClosureAreNotThoseOfTheOuterOne() {
+    let check = check(
+      """
+      import AzureCommunicationCalling
+      final class Model {
+        func start(_ client: CallClient, _ credential: CommunicationTokenCredential) {
+          client.createCallAgent(userCredential: credential) { agent, error in
+            self.onMain { $0.signedIn(agent) }
+            self.onMain { agent in agent.signedIn(nil) }
+          }
+        }
+        func onMain(_ body: @escaping (Model) -> Void) {}
+        func signedIn(_ agent: CallAgent?) {}
+      }
+      """)
+    #expect(check.canWork, "\(check.problems)")
+  }
+
   @Test func tupleAndDictionaryElementsHaveInferredTypes() {
     let check = check(
       """
