@@ -49,11 +49,18 @@ let nio: [Target.Dependency] = ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket
 /// The settings that apps of the vendors are written with. `KOINE_APPS_MODE=6` compiles the reference apps in Swift 6 mode.
 let asAppsAre: [SwiftSetting] = [.swiftLanguageMode(Context.environment["KOINE_APPS_MODE"] == "6" ? .v6 : .v5)]
 
-/// An app of `Samples/apps`, in the copy that `koine linux` has written of it (Scripts/check-linux).
-func referenceApp(_ name: String, in folder: String, dependencies: [Target.Dependency]) -> Target {
-  .target(
-    name: name, dependencies: dependencies + ["UIKit", "AVFoundation", "Combine"],
-    path: "Samples/apps/.koine/" + folder,
+/// An app of `Samples/apps`, in the copy that `koine linux` has written of it (Scripts/check-linux). Scripts/check-in-place names another
+/// folder with these apps in `KOINE_APPS`, where they are ported, and thus may need any of the modules.
+func referenceApp(_ name: String, in folder: String, dependencies: [String]) -> Target {
+  let ported = Context.environment["KOINE_APPS"]
+  let any = [
+    "Koine", "KoineBackends", "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast",
+    "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
+  ]
+  let modules = (ported == nil ? dependencies : any) + ["UIKit", "AVFoundation", "Combine"]
+  return .target(
+    name: name, dependencies: modules.map { .init(stringLiteral: $0) },
+    path: (ported ?? "Samples/apps") + "/.koine/" + folder,
     swiftSettings: asAppsAre)
 }
 
@@ -390,6 +397,7 @@ let package = Package(
 
     // Tests
     module("TestSupport", in: "Tests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")]),
+    module("AppServers", in: "Tests", dependencies: ["KoineTesting", "KoineTokens"]),
     tests("Base", of: ["KoineBase", "KoineMedia"]),
     tests("JSONCodec", of: ["KoineJSONCodec"]),
     tests("RTP", of: ["KoineRTP", "KoineBase"]),
@@ -533,7 +541,7 @@ let package = Package(
       of: [
         "KoineTesting", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC",
-        "WebRTC", "UIKit", "Combine", "ReplayKit",
+        "WebRTC", "UIKit", "Combine", "ReplayKit", "KoineAppServers",
       ], swiftSettings: asAppsAre),
     tests(
       "PortingSuite",
@@ -541,7 +549,7 @@ let package = Package(
         "KoineTesting", "Koine", "KoineBackends", "KoineTokens", "CallAgentApp", "StageStrategyApp",
         "MeetingSessionApp", "EventListenerApp", "AzureCommunicationCalling", "AzureCommunicationCommon",
         "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "UIKit", "AVFoundation", "Combine",
-        "CoreMedia", "CoreVideo", "ReplayKit", "KoineTestSupport",
+        "CoreMedia", "CoreVideo", "ReplayKit", "KoineTestSupport", "KoineAppServers",
       ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",

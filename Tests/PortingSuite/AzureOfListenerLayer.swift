@@ -1,4 +1,5 @@
 import AzureCommunicationCalling
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -13,11 +14,9 @@ final class AzureOfListenerLayer: CallLayer {
   private let name: String
 
   init(in context: PortingContext) throws {
-    // What the app's own server answers with the vendor of the new style: a user access token, the user, and the room.
-    let credential = try context.room.credential(.callAgent, for: context.name)
+    let answer = try ServerAnswer(.callAgent, in: context.room, for: context.name)
     name = context.name
-    invitation = EventListenerApp.Ring(
-      token: credential.token, meetingID: credential.roomID, participantID: credential.identity)
+    invitation = EventListenerApp.Ring(token: answer.token, meetingID: answer.room, participantID: answer.participantID)
     screen = AzureCallViewController(model: model)
     screen.view.frame = CGRect(x: 0, y: 0, width: 960, height: 540)
     context.chat = Self.chat(topic: "CHAT")

@@ -1,4 +1,5 @@
 import Foundation
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -12,7 +13,7 @@ final class AzureOfMeetingLayer: CallLayer {
   private var hasBegun = false
 
   init(in context: PortingContext) throws {
-    let json = try Self.answer(of: context.room, for: context.name)
+    let json = try ServerAnswer(.callAgent, in: context.room, for: context.name).joinInfo()
     let info = try JSONDecoder().decode(AzureMeetingJoinInfo.self, from: Data(json.utf8))
     model = try AzureMeeting.$after.withValue(context.room.waiting(for: context.name)) {
       AzureMeetingCallModel(joining: info, withCamera: false)
@@ -22,19 +23,6 @@ final class AzureOfMeetingLayer: CallLayer {
     context.chat = AzureOfListenerLayer.chat(topic: AzureMeetingCallModel.chatTopic)
     context.watch(model, "CallModel")
     context.watch(screen, "CallViewController")
-  }
-
-  /// The answer of the app's own server with the vendor of the new style: a user access token in the place of the join token, and a room.
-  static func answer(of room: TestRoom, for name: String) throws -> String {
-    let credential = try room.credential(.callAgent, for: name)
-    let meeting: [String: Any] = [
-      "MeetingId": credential.roomID, "MediaRegion": "", "MediaPlacement": ["AudioHostUrl": "", "SignalingUrl": ""],
-    ]
-    let attendee = [
-      "AttendeeId": credential.identity, "ExternalUserId": name, "JoinToken": credential.token,
-    ]
-    let answer = ["JoinInfo": ["Meeting": ["Meeting": meeting], "Attendee": ["Attendee": attendee]]]
-    return String(decoding: try JSONSerialization.data(withJSONObject: answer), as: UTF8.self)
   }
 
   var view: UIView { screen.view }

@@ -1,4 +1,5 @@
 import Foundation
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -12,21 +13,12 @@ final class AzureOfStageLayer: CallLayer {
   private let token: String
 
   init(in context: PortingContext) throws {
-    token = try Self.answer(of: context.room, for: context.name)
+    token = try ServerAnswer(.callAgent, in: context.room, for: context.name).text(forAppOf: .stageStrategy)
     model = AzureStageStageModel()
     screen = AzureStageCallViewController(model: model)
     screen.loadViewIfNeeded()
     context.watch(model, "StageModel")
     context.watch(screen, "AzureStageCallViewController")
-  }
-
-  /// What the app's own server answers with the vendor of the new style.
-  static func answer(of room: TestRoom, for name: String) throws -> String {
-    let credential = try room.credential(.callAgent, for: name)
-    let answer = [
-      "token": credential.token, "roomId": credential.roomID, "id": credential.identity, "name": name,
-    ]
-    return String(decoding: try JSONEncoder().encode(answer), as: UTF8.self)
   }
 
   var view: UIView { screen.view }

@@ -2,6 +2,7 @@ import AzureCommunicationCalling
 import CoreMedia
 import CoreVideo
 import Foundation
+import KoineAppServers
 import KoineTestSupport
 import KoineTesting
 import Testing
@@ -31,7 +32,7 @@ struct AzureStageTests {
   }
 
   private func joined(_ room: TestRoom, _ log: Log) async throws -> AzureStage {
-    let token = try AzureOfStageLayer.answer(of: room, for: "Ana")
+    let token = try ServerAnswer(.callAgent, in: room, for: "Ana").text(forAppOf: .stageStrategy)
     let stage = try room.enter(as: "Ana") { try AzureStage(token: token) }
     stage.handler = { report, _ in MainActor.assumeIsolated { log.note(report) } }
     try room.enter(as: "Ana") { try stage.join() }

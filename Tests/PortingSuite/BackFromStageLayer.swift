@@ -1,3 +1,4 @@
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -12,11 +13,11 @@ final class BackFromStageLayer: CallLayer {
   private let name: String
 
   init(in context: PortingContext) throws {
-    let credential = try context.room.credential(.eventListener, for: context.name)
+    let answer = try ServerAnswer(.eventListener, in: context.room, for: context.name)
     name = context.name
+    // A stage's token names the stage, and so did the text that took its place.
     invitation = EventListenerApp.Ring(
-      token: try ListenerOfStageLayer.answer(of: context.room, for: context.name), meetingID: context.room.id,
-      participantID: credential.participantID)
+      token: answer.text(forAppOf: .stageStrategy), meetingID: answer.room, participantID: answer.participantID)
     screen = BackStageCallViewController(model: model)
     screen.view.frame = CGRect(x: 0, y: 0, width: 960, height: 540)
     context.chat = .topic("CHAT")

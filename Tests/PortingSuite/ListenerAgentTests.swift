@@ -1,6 +1,7 @@
 import CoreVideo
 import Foundation
 import Koine
+import KoineAppServers
 import KoineTesting
 import Testing
 import UIKit
@@ -9,7 +10,7 @@ import UIKit
 /// server, videos, views, and data channels.
 @MainActor @Suite struct ListenerAgentTests {
   private func token(of name: String, in room: TestRoom) throws -> String {
-    try ListenerOfStageLayer.answer(of: room, for: name)
+    try ServerAnswer(.eventListener, in: room, for: name).text(forAppOf: .callAgent)
   }
 
   private func agent(in room: TestRoom) async throws -> ListenerAgent {

@@ -1,4 +1,5 @@
 import Combine
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -16,9 +17,8 @@ final class ListenerOfAgentLayer: CallLayer {
 
   init(in context: PortingContext) throws {
     name = context.name
-    // What the app's own server answers with the vendor of the new style.
-    token = try ListenerOfStageLayer.answer(of: context.room, for: context.name)
-    room = try context.room.credential(.eventListener, for: context.name).meetingID
+    let answer = try ServerAnswer(.eventListener, in: context.room, for: context.name)
+    (token, room) = (answer.text(forAppOf: .callAgent), answer.room)
     model = ListenerAgentCallModel(clock: context.clock)
     screen = ListenerAgentCallViewController(model: model)
     screen.loadViewIfNeeded()

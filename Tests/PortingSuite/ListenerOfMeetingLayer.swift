@@ -1,5 +1,6 @@
 import Foundation
 import Koine
+import KoineAppServers
 import KoineBackends
 import KoineTesting
 import UIKit
@@ -14,7 +15,7 @@ final class ListenerOfMeetingLayer: CallLayer {
   private var hasBegun = false
 
   init(in context: PortingContext) throws {
-    let json = try Self.answer(of: context.room, for: context.name)
+    let json = try ServerAnswer(.eventListener, in: context.room, for: context.name).joinInfo()
     let info = try JSONDecoder().decode(ListenerMeetingJoinInfo.self, from: Data(json.utf8))
     model = try ListenerMeeting.$after.withValue(context.room.waiting(for: context.name)) {
       ListenerMeetingCallModel(joining: info, withCamera: false)
@@ -23,19 +24,6 @@ final class ListenerOfMeetingLayer: CallLayer {
     screen.loadViewIfNeeded()
     context.watch(model, "CallModel")
     context.watch(screen, "CallViewController")
-  }
-
-  /// What the app's own server answers with the vendor of the new style: VideoSDK's token in the place of the attendee's.
-  static func answer(of room: TestRoom, for name: String) throws -> String {
-    let credential = try room.credential(.eventListener, for: name)
-    let meeting: [String: Any] = [
-      "MeetingId": credential.meetingID, "MediaRegion": "", "MediaPlacement": ["AudioHostUrl": "", "SignalingUrl": ""],
-    ]
-    let attendee = [
-      "AttendeeId": credential.participantID, "ExternalUserId": name, "JoinToken": credential.token,
-    ]
-    let answer = ["JoinInfo": ["Meeting": ["Meeting": meeting], "Attendee": ["Attendee": attendee]]]
-    return String(decoding: try JSONSerialization.data(withJSONObject: answer), as: UTF8.self)
   }
 
   var view: UIView { screen.view }

@@ -1,4 +1,5 @@
 import Foundation
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -12,22 +13,12 @@ final class ListenerOfStageLayer: CallLayer {
   private let token: String
 
   init(in context: PortingContext) throws {
-    token = try Self.answer(of: context.room, for: context.name)
+    token = try ServerAnswer(.eventListener, in: context.room, for: context.name).text(forAppOf: .stageStrategy)
     model = ListenerStageStageModel()
     screen = ListenerStageCallViewController(model: model)
     screen.loadViewIfNeeded()
     context.watch(model, "StageModel")
     context.watch(screen, "ListenerStageCallViewController")
-  }
-
-  /// What the app's own server answers with the vendor of the new style.
-  static func answer(of room: TestRoom, for name: String) throws -> String {
-    let credential = try room.credential(.eventListener, for: name)
-    let answer = [
-      "token": credential.token, "meetingId": credential.meetingID, "participantId": credential.participantID,
-      "name": name,
-    ]
-    return String(decoding: try JSONEncoder().encode(answer), as: UTF8.self)
   }
 
   var view: UIView { screen.view }

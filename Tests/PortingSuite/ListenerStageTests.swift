@@ -2,6 +2,7 @@ import AVFoundation
 import CoreMedia
 import CoreVideo
 import Foundation
+import KoineAppServers
 import KoineTesting
 import Testing
 import VideoSDKRTC
@@ -30,7 +31,7 @@ import VideoSDKRTC
   }
 
   private func joined(_ room: TestRoom, _ log: Log) async throws -> ListenerStage {
-    let token = try ListenerOfStageLayer.answer(of: room, for: "Ana")
+    let token = try ServerAnswer(.eventListener, in: room, for: "Ana").text(forAppOf: .stageStrategy)
     let stage = try room.enter(as: "Ana") { try ListenerStage(token: token) }
     stage.handler = { report, _ in MainActor.assumeIsolated { log.note(report) } }
     try room.enter(as: "Ana") { try stage.join() }

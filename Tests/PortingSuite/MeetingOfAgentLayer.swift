@@ -1,4 +1,5 @@
 import Combine
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -16,9 +17,8 @@ final class MeetingOfAgentLayer: CallLayer {
 
   init(in context: PortingContext) throws {
     name = context.name
-    // What the app's own server answers with the vendor of the new style.
-    let credential = try context.room.credential(.meetingSession, for: context.name)
-    (token, room) = (credential.joinInfoJSON, credential.pass.meeting.meetingID)
+    let answer = try ServerAnswer(.meetingSession, in: context.room, for: context.name)
+    (token, room) = (answer.text(forAppOf: .callAgent), answer.room)
     model = MeetingAgentCallModel(clock: context.clock)
     screen = MeetingAgentCallViewController(model: model)
     screen.loadViewIfNeeded()

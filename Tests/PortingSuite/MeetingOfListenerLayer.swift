@@ -1,4 +1,5 @@
 import AmazonChimeSDK
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -13,30 +14,14 @@ final class MeetingOfListenerLayer: CallLayer {
   private let name: String
 
   init(in context: PortingContext) throws {
-    // What the app's own server answers with the vendor of the new style: the credential of an attendee.
-    let json = try context.room.credential(.meetingSession, for: context.name).joinInfoJSON
-    let answer = try JSONDecoder().decode(Answer.self, from: Data(json.utf8)).JoinInfo
-    let (meeting, attendee) = (answer.Meeting.Meeting, answer.Attendee.Attendee)
-    name = attendee.ExternalUserId
-    invitation = EventListenerApp.Ring(
-      token: attendee.JoinToken, meetingID: meeting.MeetingId, participantID: attendee.AttendeeId)
+    let answer = try ServerAnswer(.meetingSession, in: context.room, for: context.name)
+    name = context.name
+    invitation = EventListenerApp.Ring(token: answer.token, meetingID: answer.room, participantID: answer.participantID)
     screen = MeetingCallViewController(model: model)
     screen.view.frame = CGRect(x: 0, y: 0, width: 960, height: 540)
     context.chat = .topic("CHAT")
     context.watch(model, "CallModel")
     context.watch(screen, "CallViewController")
-  }
-
-  private struct Answer: Decodable {
-    struct Parts: Decodable {
-      let Meeting: MeetingPart
-      let Attendee: AttendeePart
-    }
-    struct MeetingPart: Decodable { let Meeting: MeetingValues }
-    struct MeetingValues: Decodable { let MeetingId: String }
-    struct AttendeePart: Decodable { let Attendee: AttendeeValues }
-    struct AttendeeValues: Decodable { let AttendeeId, ExternalUserId, JoinToken: String }
-    let JoinInfo: Parts
   }
 
   var view: UIView { screen.view }

@@ -1,3 +1,4 @@
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -11,8 +12,7 @@ final class MeetingOfStageLayer: CallLayer {
   private let token: String
 
   init(in context: PortingContext) throws {
-    // What the app's own server answers with the vendor of the new style.
-    token = try context.room.credential(.meetingSession, for: context.name).joinInfoJSON
+    token = try ServerAnswer(.meetingSession, in: context.room, for: context.name).text(forAppOf: .stageStrategy)
     model = MeetingStageStageModel()
     screen = MeetingStageCallViewController(model: model)
     screen.loadViewIfNeeded()

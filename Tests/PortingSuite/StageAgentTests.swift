@@ -2,6 +2,7 @@ import AmazonIVSBroadcast
 import CoreVideo
 import Foundation
 import Koine
+import KoineAppServers
 import KoineTesting
 import Testing
 import UIKit
@@ -10,7 +11,7 @@ import UIKit
 /// server, videos and views.
 @MainActor @Suite struct StageAgentTests {
   private func token(of name: String, in room: TestRoom) throws -> String {
-    try StageOfAgentLayer.answer(of: room, for: name)
+    try ServerAnswer(.stageStrategy, in: room, for: name).text(forAppOf: .callAgent)
   }
 
   private func agent(in room: TestRoom) async throws -> StageAgent {

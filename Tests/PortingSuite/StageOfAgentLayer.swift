@@ -1,5 +1,6 @@
 import Combine
 import Foundation
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -17,7 +18,8 @@ final class StageOfAgentLayer: CallLayer {
 
   init(in context: PortingContext) throws {
     name = context.name
-    (token, room) = (try Self.answer(of: context.room, for: context.name), context.room.id)
+    let answer = try ServerAnswer(.stageStrategy, in: context.room, for: context.name)
+    (token, room) = (answer.text(forAppOf: .callAgent), answer.room)
     model = StageAgentCallModel(clock: context.clock)
     screen = StageAgentCallViewController(model: model)
     screen.loadViewIfNeeded()
@@ -26,15 +28,6 @@ final class StageOfAgentLayer: CallLayer {
     context.watch(screen, "CallViewController")
     // `@Published` sends before the change, the main queue's next turn is after it.
     subscription = model.$phase.sink { [weak self] _ in onMain { MainActor.assumeIsolated { self?.phaseChanged() } } }
-  }
-
-  /// What the app's own server answers with the vendor of the new style.
-  static func answer(of room: TestRoom, for name: String) throws -> String {
-    let credential = try room.credential(.stageStrategy, for: name)
-    let answer = [
-      "token": credential.token, "stage": room.id, "participantId": credential.participantID, "name": name,
-    ]
-    return String(decoding: try JSONEncoder().encode(answer), as: UTF8.self)
   }
 
   private func phaseChanged() {

@@ -1,4 +1,5 @@
 import AmazonIVSBroadcast
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -13,11 +14,9 @@ final class StageOfListenerLayer: CallLayer {
   private let name: String
 
   init(in context: PortingContext) throws {
-    // What the app's own server answers with the vendor of the new style: a participant token, which names the stage, too.
-    let credential = try context.room.credential(.stageStrategy, for: context.name)
+    let answer = try ServerAnswer(.stageStrategy, in: context.room, for: context.name)
     name = context.name
-    invitation = EventListenerApp.Ring(
-      token: credential.token, meetingID: context.room.id, participantID: credential.participantID)
+    invitation = EventListenerApp.Ring(token: answer.token, meetingID: answer.room, participantID: answer.participantID)
     screen = StageCallViewController(model: model)
     screen.view.frame = CGRect(x: 0, y: 0, width: 960, height: 540)
     context.chat = .topic("CHAT")

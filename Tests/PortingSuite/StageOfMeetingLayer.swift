@@ -1,4 +1,5 @@
 import Foundation
+import KoineAppServers
 import KoineTesting
 import UIKit
 
@@ -12,7 +13,7 @@ final class StageOfMeetingLayer: CallLayer {
   private var hasBegun = false
 
   init(in context: PortingContext) throws {
-    let json = try Self.answer(of: context.room, for: context.name)
+    let json = try ServerAnswer(.stageStrategy, in: context.room, for: context.name).joinInfo()
     let info = try JSONDecoder().decode(StageMeetingJoinInfo.self, from: Data(json.utf8))
     model = try StageMeeting.$after.withValue(context.room.waiting(for: context.name)) {
       StageMeetingCallModel(joining: info, withCamera: false)
@@ -21,19 +22,6 @@ final class StageOfMeetingLayer: CallLayer {
     screen.loadViewIfNeeded()
     context.watch(model, "CallModel")
     context.watch(screen, "CallViewController")
-  }
-
-  /// What the app's own server answers with the vendor of the new style: a participant token in the place of the attendee's.
-  static func answer(of room: TestRoom, for name: String) throws -> String {
-    let credential = try room.credential(.stageStrategy, for: name)
-    let meeting: [String: Any] = [
-      "MeetingId": room.id, "MediaRegion": "", "MediaPlacement": ["AudioHostUrl": "", "SignalingUrl": ""],
-    ]
-    let attendee = [
-      "AttendeeId": credential.participantID, "ExternalUserId": name, "JoinToken": credential.token,
-    ]
-    let answer = ["JoinInfo": ["Meeting": ["Meeting": meeting], "Attendee": ["Attendee": attendee]]]
-    return String(decoding: try JSONSerialization.data(withJSONObject: answer), as: UTF8.self)
   }
 
   var view: UIView { screen.view }

@@ -324,15 +324,15 @@ import Testing
   init(_ name: String, in room: TestRoom) throws {
     self.name = name
     self.room = room
-    let credential = try room.credential(.callAgent, for: name)
+    let answer = try room.answer(toAppOf: .callAgent, for: name)
     let model = CallModel(clock: room.clock)
     join = JoinViewController(model: model)
     call = CallViewController(model: model)
     roster = RosterViewController(model: model)
     chat = ChatViewController(model: model)
     join.name = name
-    join.token = credential.token
-    join.room = credential.roomID
+    join.token = answer.text(forAppOf: .callAgent)
+    join.room = answer.room
     room.enter(as: name) {
       for screen in [join, call, roster, chat] { screen.loadViewIfNeeded() }
     }

@@ -223,7 +223,7 @@ private struct Server: JoinService {
   let room: TestRoom
 
   func joinInfo(for name: String, completion: @escaping (Result<Data, Error>) -> Void) {
-    completion(Result { Data(try room.credential(.meetingSession, for: name).joinInfoJSON.utf8) })
+    completion(Result { Data(try room.answer(toAppOf: .meetingSession, for: name).joinInfo().utf8) })
   }
 }
 
