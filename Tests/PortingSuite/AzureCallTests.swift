@@ -81,6 +81,21 @@ struct AzureCallTests {
     #expect(call.participants.isEmpty)
   }
 
+  /// Azure's list of dominant speakers keeps them. It has remote participants only.
+  @Test func participantsWhoMuteAreNoActiveSpeakers() async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 8), media: .stamps)
+    let log = Log()
+    let call = try await joined(in: room, log)
+    let bea = try await room.join("Bea")
+    set(.microphone, false, call, in: room)
+    await room.until("Bea speaks") { call.speaker != nil && call.speaker == call.participants.keys.first }
+    bea.mute()
+    await room.until("nobody speaks") { call.speaker == nil }
+    bea.unmute()
+    await room.until("Bea speaks again") { call.speaker == call.participants.keys.first }
+    #expect(log.speakers.suffix(2) == [nil, call.speaker])
+  }
+
   @Test func viewStaysWithAStreamThatIsTurnedOffAndOn() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let log = Log()

@@ -310,4 +310,22 @@ import UIKit
     #expect(agents.first.map { $0 != nil } == true)
     #expect(errors.first as? ListenerAgent.Failure == .unauthorized)
   }
+
+  /// A meeting cannot change to a camera that is at neither side.
+  @Test(.room(as: "Ana")) func otherCamerasAreListedOnlyWithoutThoseOfTheSides() async throws {
+    let room = TestRoom.current
+    let machine = ListenerAgent.Machine()
+    var changes: [String] = []
+    machine.observe { changes += $0.added.map { "+" + $0.name } + $0.removed.map { "-" + $0.name } }
+    let sides = machine.cameras.map(\.id)
+    #expect(sides.count == 2)
+    room.machine(of: "Ana").plugIn(
+      Koine.Machine.Device(id: "desk", kind: .camera, name: "Desk camera", source: "stamp:Desk,320x180@5"))
+    await room.run(for: .seconds(1))
+    #expect(machine.cameras.map(\.id) == sides && changes == [])
+    for id in sides { room.machine(of: "Ana").unplug(id) }
+    await room.until("the desk's camera is the only one") { machine.cameras.map(\.name) == ["Desk camera"] }
+    await room.until("the app is told of it") { changes.contains("+Desk camera") }
+    #expect(changes.count == 3, "\(changes)")
+  }
 }

@@ -25,6 +25,14 @@ extension ListenerCall {
   }
 }
 
+extension [AVCaptureDevice] {
+  /// A meeting changes between the cameras of the two sides. Another one can only be used where it is the only one.
+  var sided: Self {
+    let sided = filter { $0.position != .unspecified }
+    return sided.isEmpty ? self : sided
+  }
+}
+
 extension VideoSDKError {
   /// The error of a camera or of a share, if it is about that.
   func ofVideo(isCamera: Bool) -> ListenerAgent.Failure? {

@@ -18,30 +18,28 @@ extension ListenerAgent {
   final class Machine: @unchecked Sendable {
     private var known: [AVCaptureDevice] = [], tokens: [any NSObjectProtocol] = []
     private var handler: (((added: [Device], removed: [Device])) -> Void)?
-    var cameras: [Device] {
-      known =
-        AVCaptureDevice.DiscoverySession(
-          deviceTypes: [.builtInWideAngleCamera, .external], mediaType: .video, position: .unspecified
-        ).devices
-      return known.map(Device.init)
+    var cameras: [Device] { present.map(Device.init) }
+    private var present: [AVCaptureDevice] {
+      AVCaptureDevice.DiscoverySession(
+        deviceTypes: [.builtInWideAngleCamera, .external], mediaType: .video, position: .unspecified
+      ).devices.sided
     }
     func observe(_ handler: @escaping ((added: [Device], removed: [Device])) -> Void) {
       if self.handler == nil {
-        _ = cameras
+        known = present
         for name in [AVCaptureDevice.wasConnectedNotification, AVCaptureDevice.wasDisconnectedNotification] {
           tokens.append(
             NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { [weak self] note in
-              guard let camera = note.object as? AVCaptureDevice, camera.hasMediaType(.video) else { return }
-              self?.changed(camera)
+              if (note.object as? AVCaptureDevice)?.hasMediaType(.video) == true { self?.changed() }
             })
         }
       }
       self.handler = handler
     }
-    private func changed(_ camera: AVCaptureDevice) {
-      let lost = known.filter { !$0.isConnected }
-      let added = camera.isConnected && !known.contains(camera) ? [camera] : []
-      known = known.filter(\.isConnected) + added
+    private func changed() {
+      let before = known
+      known = present
+      let lost = before.filter { !known.contains($0) }, added = known.filter { !before.contains($0) }
       if !lost.isEmpty || !added.isEmpty { handler?((added: added.map(Device.init), removed: lost.map(Device.init))) }
     }
     deinit { for token in tokens { NotificationCenter.default.removeObserver(token) } }

@@ -4,13 +4,17 @@ import AzureCommunicationCalling
 extension AzureCall: DominantSpeakersCallFeatureDelegate {
   func dominantSpeakersCallFeature(
     _ dominantSpeakersCallFeature: DominantSpeakersCallFeature, didChangeDominantSpeakers args: PropertyChangedEventArgs
-  ) {
-    let new = dominantSpeakersCallFeature.dominantSpeakersInfo.speakers.first?.rawId
-    onMain { call in
-      guard !call.isOver, call.speaker != new else { return }
-      call.speaker = new
-      call.report(.speakerChanged(new))
+  ) { onMain { $0.update() } }
+  /// The SDK's list keeps those who spoke and have muted since.
+  func updateSpeaker(_ call: Call) {
+    let speakers = call.feature(Features.dominantSpeakers).dominantSpeakersInfo.speakers.map(\.rawId)
+    let new = speakers.first { id in
+      let person = id == localParticipant.id ? localParticipant : participants[id]
+      return person?.streams["\(AzureStream.Kind.microphone)"] != nil
     }
+    guard speaker != new else { return }
+    speaker = new
+    report(.speakerChanged(new))
   }
 }
 

@@ -26,6 +26,7 @@ extension AzureCall {
     for remote in present where participants[remote.identifier.rawId] == nil { add(remote) }
     for person in Array(participants.values) { update(person) }
     updateLocal(call)
+    updateSpeaker(call)
   }
   private func add(_ remote: RemoteParticipant) {
     let person = AzurePerson(remote, in: self)

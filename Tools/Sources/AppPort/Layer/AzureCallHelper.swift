@@ -282,6 +282,7 @@ enum AzureCallHelper {
         for remote in present where participants[remote.identifier.rawId] == nil { add(remote) }
         for person in Array(participants.values) { update(person) }
         updateLocal(call)
+        updateSpeaker(call)
       }
       private func add(_ remote: RemoteParticipant) {
         let person = AzurePerson(remote, in: self)
@@ -360,13 +361,17 @@ enum AzureCallHelper {
     extension AzureCall: DominantSpeakersCallFeatureDelegate {
       func dominantSpeakersCallFeature(
         _ dominantSpeakersCallFeature: DominantSpeakersCallFeature, didChangeDominantSpeakers args: PropertyChangedEventArgs
-      ) {
-        let new = dominantSpeakersCallFeature.dominantSpeakersInfo.speakers.first?.rawId
-        onMain { call in
-          guard !call.isOver, call.speaker != new else { return }
-          call.speaker = new
-          call.report(.speakerChanged(new))
+      ) { onMain { $0.update() } }
+      /// The SDK's list keeps those who spoke and have muted since.
+      func updateSpeaker(_ call: Call) {
+        let speakers = call.feature(Features.dominantSpeakers).dominantSpeakersInfo.speakers.map(\.rawId)
+        let new = speakers.first { id in
+          let person = id == localParticipant.id ? localParticipant : participants[id]
+          return person?.streams["\(AzureStream.Kind.microphone)"] != nil
         }
+        guard speaker != new else { return }
+        speaker = new
+        report(.speakerChanged(new))
       }
     }
 

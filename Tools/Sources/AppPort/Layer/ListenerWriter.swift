@@ -4,6 +4,8 @@ import KoinePorting
 /// Writes a call layer in the event listener style: with the SDK's meeting, participants, states and errors, and `ListenerCall`, which has
 /// one handler for what the SDK's listeners are told.
 final class ListenerWriter: VendorWriter {
+  /// A meeting cannot use a camera that is at neither side of the device, beside those that are.
+  override class var missing: Set<String> { ["Device.external"] }
   override class var style: Style { .eventListener }
   override class var prefix: String { "Listener" }
   override class var sources: [Style] { [.callAgent, .meetingSession, .stageStrategy] }
