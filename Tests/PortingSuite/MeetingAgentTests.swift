@@ -280,4 +280,21 @@ import UIKit
   @Test func tokenThatIsNoneIsRefused() {
     #expect(throws: MeetingAgent.Failure.unauthorized) { try MeetingAgent.Credential(token: "none") }
   }
+
+  /// Notifications are the process's: a test beside this one has another machine.
+  @Test(.room(as: "Ana")) func cameraOfAnotherMachineIsNotLost() async throws {
+    let room = TestRoom.current
+    let machine = MeetingAgent.Machine()
+    var changes: [String] = []
+    machine.observe { changes += $0.added.map { "+" + $0.name } + $0.removed.map { "-" + $0.name } }
+    let cameras = machine.cameras
+    let other = try await TestRoom()
+    other.machine(of: "Bea").unplug("front camera")
+    await other.run(for: .seconds(1))
+    await room.run(for: .seconds(1))
+    #expect(changes == [])
+    room.machine(of: "Ana").unplug("front camera")
+    await room.until("the own camera is lost") { changes.count == 1 }
+    #expect(machine.cameras.count == cameras.count - 1)
+  }
 }

@@ -16,14 +16,14 @@ extension ListenerAgent {
 
   /// The cameras, and which of them come and go.
   final class Machine: @unchecked Sendable {
+    private let session = AVCaptureDevice.DiscoverySession(
+      deviceTypes: [.builtInWideAngleCamera, .external], mediaType: .video, position: .unspecified)
     private var known: [AVCaptureDevice] = [], tokens: [any NSObjectProtocol] = []
     private var handler: (((added: [Device], removed: [Device])) -> Void)?
-    var cameras: [Device] { present.map(Device.init) }
     private var present: [AVCaptureDevice] {
-      AVCaptureDevice.DiscoverySession(
-        deviceTypes: [.builtInWideAngleCamera, .external], mediaType: .video, position: .unspecified
-      ).devices.sided
+      session.devices.sided
     }
+    var cameras: [Device] { present.map(Device.init) }
     func observe(_ handler: @escaping ((added: [Device], removed: [Device])) -> Void) {
       if self.handler == nil {
         known = present
