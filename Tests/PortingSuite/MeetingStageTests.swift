@@ -1,4 +1,5 @@
 import AmazonChimeSDK
+import CoreVideo
 import Foundation
 import KoineTesting
 import Testing
@@ -119,5 +120,25 @@ import Testing
     ]
     #expect(codes.map { MeetingCall.fault(of: $0)?.code } == [1024, 1026, 1300, 1203])
     #expect(MeetingCall.fault(of: .audioJoinedFromAnotherDevice) == nil)
+  }
+
+  /// A still screen gives one picture, before the meeting listens.
+  @Test func pictureThatCameBeforeTheMeetingListensIsSent() throws {
+    final class Sink: AmazonChimeSDK.VideoSink {
+      var times: [Int64] = []
+      func onVideoFrameReceived(frame: AmazonChimeSDK.VideoFrame) { times.append(frame.timestampNs) }
+    }
+    var picture: CVPixelBuffer?
+    CVPixelBufferCreate(nil, 64, 48, kCVPixelFormatType_420YpCbCr8BiPlanarFullRange, nil, &picture)
+    let feed = MeetingFeed()
+    feed.push(try #require(picture))
+    let sink = Sink()
+    feed.addVideoSink(sink: sink)
+    #expect(sink.times.count == 1)
+    feed.push(try #require(picture))
+    #expect(sink.times.count == 2)
+    feed.removeVideoSink(sink: sink)
+    feed.push(try #require(picture))
+    #expect(sink.times.count == 2)
   }
 }

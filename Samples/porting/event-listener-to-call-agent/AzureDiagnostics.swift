@@ -8,10 +8,7 @@ extension AzureCall: DominantSpeakersCallFeatureDelegate {
   /// The SDK's list keeps those who spoke and have muted since.
   func updateSpeaker(_ call: Call) {
     let speakers = call.feature(Features.dominantSpeakers).dominantSpeakersInfo.speakers.map(\.rawId)
-    let new = speakers.first { id in
-      let person = id == localParticipant.id ? localParticipant : participants[id]
-      return person?.streams["\(AzureStream.Kind.microphone)"] != nil
-    }
+    let new = speakers.first { participants[$0]?.streams["\(AzureStream.Kind.microphone)"] != nil }
     guard speaker != new else { return }
     speaker = new
     report(.speakerChanged(new))

@@ -282,7 +282,7 @@ enum ListenerCallHelper {
     }
 
     extension [AVCaptureDevice] {
-      /// A meeting changes between the cameras of the two sides. Another one can only be used where it is the only one.
+      /// A meeting changes between the cameras of the two sides. Others are listed only where there is neither.
       var sided: Self {
         let sided = filter { $0.position != .unspecified }
         return sided.isEmpty ? self : sided

@@ -504,16 +504,27 @@ enum MeetingCallHelper {
     }
 
     /// Pictures of the app's own.
-    final class MeetingFeed: VideoSource, @unchecked Sendable {  // `sinks` is guarded
+    final class MeetingFeed: VideoSource, @unchecked Sendable {  // `sinks` and `newest` are guarded
       var videoContentHint = VideoContentHint.text
       private let lock = NSLock()
-      private var sinks: [any AmazonChimeSDK.VideoSink] = []
-      func addVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.append(sink) } }
+      private var sinks: [any AmazonChimeSDK.VideoSink] = [], newest: VideoFrame?
+      /// The meeting listens from now on. A picture that came earlier may be the only one.
+      func addVideoSink(sink: any AmazonChimeSDK.VideoSink) {
+        let frame = lock.withLock { () -> VideoFrame? in
+          sinks.append(sink)
+          return newest
+        }
+        if let frame { sink.onVideoFrameReceived(frame: frame) }
+      }
       func removeVideoSink(sink: any AmazonChimeSDK.VideoSink) { lock.withLock { sinks.removeAll { $0 === sink } } }
       func push(_ image: CVPixelBuffer) {
         let time = Int64(DispatchTime.now().uptimeNanoseconds)
         let frame = VideoFrame(timestampNs: time, rotation: .rotation0, buffer: VideoFramePixelBuffer(pixelBuffer: image))
-        for sink in lock.withLock({ sinks }) { sink.onVideoFrameReceived(frame: frame) }
+        let sinks = lock.withLock { () -> [any AmazonChimeSDK.VideoSink] in
+          newest = frame
+          return self.sinks
+        }
+        for sink in sinks { sink.onVideoFrameReceived(frame: frame) }
       }
     }
 
