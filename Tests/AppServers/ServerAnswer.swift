@@ -4,8 +4,8 @@ import KoineTokens
 
 /// The vendors, by the styles of their APIs.
 public enum Vendor: String, Sendable {
-  case callAgent = "call-agent", eventListener = "event-listener", meetingSession = "meeting-session", stageStrategy =
-    "stage-strategy"
+  case callAgent = "call-agent", eventListener = "event-listener"
+  case meetingSession = "meeting-session", stageStrategy = "stage-strategy"
 }
 
 /// What the own server of a reference app answers to a person who wants to join a room. A ported app has the same server, which now asks

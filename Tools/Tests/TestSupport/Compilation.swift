@@ -22,10 +22,12 @@ public final class Compilation: Sendable {
   public convenience init(importing module: String, _ source: String) throws {
     try self.init()
     let compiled = try Self.modules.withLock { modules in
-      if let known = modules[source] { return known }
+      let key = module + "\n" + source
+      if let known = modules[key] { return known }
       let new = try Compilation()
       guard try new.compile(module, [module + ".swift": source]) else { throw Refused(module: module) }
-      modules[source] = new
+      modules[key] = new
+      atexit { Compilation.removeModules() }
       return new
     }
     for item in try FileManager.default.contentsOfDirectory(atPath: compiled.folder) {
@@ -35,8 +37,9 @@ public final class Compilation: Sendable {
 
   private struct Refused: Error { let module: String }
 
-  /// By their sources.
+  /// By their names and sources, until the process ends.
   private static let modules = Mutex<[String: Compilation]>([:])
+  private static func removeModules() { modules.withLock { $0 = [:] } }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
