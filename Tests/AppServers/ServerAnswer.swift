@@ -8,8 +8,8 @@ public enum Vendor: String, Sendable {
   case meetingSession = "meeting-session", stageStrategy = "stage-strategy"
 }
 
-/// What the own server of a reference app answers to a person who wants to join a room. A ported app has the same server, which now asks
-/// another vendor: each app reads the values in the form that it had before.
+/// The answer of a reference app's own server to a request to join a room. A ported app has the same server, with another vendor behind it:
+/// each app reads the values in the form that it had before.
 public struct ServerAnswer {
   /// The vendor that the server has asked.
   public let vendor: Vendor

@@ -81,7 +81,7 @@ struct AzureCallTests {
     #expect(call.participants.isEmpty)
   }
 
-  /// Azure's list of dominant speakers keeps them. It has remote participants only.
+  /// Azure's list of dominant speakers keeps participants after they mute. It has remote participants only.
   @Test func participantsWhoMuteAreNoActiveSpeakers() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 8), media: .stamps)
     let log = Log()

@@ -323,7 +323,7 @@ import UIKit
 
   func join(as text: String? = nil) throws {
     app.name = text ?? name
-    // VideoSDK's objects find their room by its token; those of other vendors, where the app is ported, by the person who has made them.
+    // VideoSDK's objects find their room by its token. In a ported app, the objects of other vendors find it by this person.
     try room.enter(as: name) { try room.tap("Join", in: app.view) }
   }
 

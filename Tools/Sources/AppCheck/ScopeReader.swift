@@ -99,7 +99,7 @@ class ScopeReader: LinuxVisitor {
   override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind {
     scopes.append([:])
     let given = parameters(of: node)
-    // Also where nothing is known of them: they are not those of a closure around this one.
+    // Parameters of an unknown type, too: they hide the parameters of the closure around this one.
     for number in 0..<max(given.count, 4) { declare("$\(number)", number < given.count ? given[number] : .unknown) }
     if given.count == 1, case .pair(let key, let value) = given[0] {
       declare("$1", value)

@@ -4,7 +4,7 @@ import KoinePorting
 import TestSupport
 import Testing
 
-/// What `koine port` cannot write stays as a comment, with what needs it and nothing else.
+/// Code that `koine port` cannot write stays as a comment, with the code that needs it and nothing else.
 @Suite struct KeptAsCommentTests {
   private let small: SmallListenerApp
 

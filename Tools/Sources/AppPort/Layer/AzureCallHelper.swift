@@ -362,7 +362,7 @@ enum AzureCallHelper {
       func dominantSpeakersCallFeature(
         _ dominantSpeakersCallFeature: DominantSpeakersCallFeature, didChangeDominantSpeakers args: PropertyChangedEventArgs
       ) { onMain { $0.update() } }
-      /// The SDK's list keeps those who spoke and have muted since.
+      /// The SDK's list keeps participants after they mute.
       func updateSpeaker(_ call: Call) {
         let speakers = call.feature(Features.dominantSpeakers).dominantSpeakersInfo.speakers.map(\.rawId)
         let new = speakers.first { participants[$0]?.streams["\(AzureStream.Kind.microphone)"] != nil }

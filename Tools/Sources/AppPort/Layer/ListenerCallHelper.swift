@@ -282,7 +282,7 @@ enum ListenerCallHelper {
     }
 
     extension [AVCaptureDevice] {
-      /// A meeting changes between the cameras of the two sides. Others are listed only where there is neither.
+      /// A meeting changes between the front and the back camera. Other cameras are listed only if it has neither.
       var sided: Self {
         let sided = filter { $0.position != .unspecified }
         return sided.isEmpty ? self : sided

@@ -4,7 +4,7 @@ import KoinePorting
 /// Writes a call layer in the event listener style: with the SDK's meeting, participants, states and errors, and `ListenerCall`, which has
 /// one handler for what the SDK's listeners are told.
 final class ListenerWriter: VendorWriter {
-  /// A meeting cannot use a camera that is at neither side of the device, beside those that are.
+  /// A meeting uses the front and the back camera: an external one only if there is neither.
   override class var missing: Set<String> { ["Device.external"] }
   override class var style: Style { .eventListener }
   override class var prefix: String { "Listener" }
